@@ -1,0 +1,26 @@
+"""Tables of how a run happens: releases, jobs, what was called and what came back, results, quotas, publication review."""
+
+from .items import Answer, Item, Judgement, Retrieval
+from .jobs import Job, StageProgress
+from .publication import PublicationReview
+from .quotas import QuotaAccount, QuotaEntry
+from .releases import Release
+from .results import Result
+from .wire import Event, Receipt, Scope
+
+__all__ = [
+    "Answer",
+    "Event",
+    "Item",
+    "Job",
+    "Judgement",
+    "PublicationReview",
+    "QuotaAccount",
+    "QuotaEntry",
+    "Receipt",
+    "Release",
+    "Result",
+    "Retrieval",
+    "Scope",
+    "StageProgress",
+]

@@ -1,0 +1,5 @@
+from rest_framework.authentication import BaseAuthentication
+
+
+class LeaderboardKeyAuthentication(BaseAuthentication):
+    pass
