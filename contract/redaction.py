@@ -1,0 +1,5 @@
+import logging
+
+
+class RedactingFilter(logging.Filter):
+    pass
