@@ -1,0 +1,59 @@
+"""System checks that name what is unsafe in the settings. `manage.py serve` shows them, and stops at an error."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from django.apps import AppConfig
+from django.conf import settings
+from django.core.checks import CheckMessage, Error, Tags, Warning, register
+
+
+@register(Tags.security, deploy=True)
+def real_use(app_configs: Sequence[AppConfig] | None, **kwargs: Any) -> list[CheckMessage]:
+    """What a public portal must not run with."""
+    found: list[CheckMessage] = []
+    if settings.DEBUG:
+        found.append(
+            Error(
+                "DEBUG is on: error pages show settings and code, and the secrets are the public ones for development.",
+                hint="Set DEBUG=off in the environment or in .env, and the secrets that .env.example lists.",
+                id="aml.E001",
+            )
+        )
+    if settings.AML_SITE_URL.startswith("http://") and not settings.DEBUG:
+        found.append(
+            Warning(
+                "AML_SITE_URL begins with http://: letters and permalinks lead to an unencrypted address.",
+                hint="Set AML_SITE_URL to the https:// address that people use.",
+                id="aml.W001",
+            )
+        )
+    return found
+
+
+@register(Tags.security, deploy=True)
+def private_targets(app_configs: Sequence[AppConfig] | None, **kwargs: Any) -> list[CheckMessage]:
+    """Submitted URLs may reach private addresses: right for a company's internal board, wrong for a public one."""
+    if not settings.AML_ALLOWED_PRIVATE_TARGETS:
+        return []
+    return [
+        Warning(
+            f"Submitted URLs may call these private targets: {', '.join(settings.AML_ALLOWED_PRIVATE_TARGETS)}.",
+            hint="Empty AML_ALLOWED_PRIVATE_TARGETS unless this is an internal board.",
+            id="aml.W002",
+        )
+    ]
+
+
+@register(Tags.database, deploy=True)
+def database_for_many(app_configs: Sequence[AppConfig] | None, **kwargs: Any) -> list[CheckMessage]:
+    """SQLite is the embedded default: one machine, few writers."""
+    if settings.DATABASES["default"]["ENGINE"] != "django.db.backends.sqlite3":
+        return []
+    return [
+        Warning(
+            "The database is SQLite, which serves one machine.",
+            hint="Set DATABASE_URL=postgres://user:password@host:5432/name for an official board.",
+            id="aml.W003",
+        )
+    ]
