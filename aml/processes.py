@@ -102,6 +102,15 @@ def python(*arguments: str) -> list[str]:
     return [sys.executable, *arguments]
 
 
+def web_server(*, host: str, port: int, workers: int) -> list[str]:
+    """The command line of the web server, for `Fleet.start`."""
+    return python(
+        *("-m", "granian", "aml.wsgi:application", "--interface", "wsgi", "--no-ws", "--respawn-failed-workers"),
+        *("--host", host, "--port", str(port), "--workers", str(workers), "--blocking-threads", "4"),
+        *("--backpressure", "64", "--log-level", "warning"),
+    )
+
+
 def _interrupt(signum: int, frame: FrameType | None) -> None:
     raise KeyboardInterrupt
 

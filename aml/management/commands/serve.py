@@ -10,7 +10,7 @@ from django.core.management.base import BaseCommand
 from django.db import connection
 from django.db.migrations.executor import MigrationExecutor
 
-from aml.processes import Fleet, python
+from aml.processes import Fleet, python, web_server
 
 
 class Command(BaseCommand):
@@ -28,13 +28,14 @@ class Command(BaseCommand):
         self._name_what_is_unsafe(start_anyway=options["i_know_it_is_unsafe"])
         self._refuse_unapplied_migrations()
         call_command("collectstatic", interactive=False, verbosity=0)
+        host, port = options["host"], options["port"]
         with Fleet() as fleet:
             try:
                 if not options["without_workers"]:
                     fleet.start("runworker", python("manage.py", "runworker"), log=None)
-                web = fleet.start("granian", self._web_server(options), log=None)
-                fleet.wait_until_answers(web, f"http://{options['host']}:{options['port']}/healthz")
-                self.stdout.write(f"Serving {settings.AML_SITE_URL} on http://{options['host']}:{options['port']}")
+                web = fleet.start("granian", web_server(host=host, port=port, workers=options["web_workers"]), log=None)
+                fleet.wait_until_answers(web, f"http://{host}:{port}/healthz")
+                self.stdout.write(f"Serving {settings.AML_SITE_URL} on http://{host}:{port}")
                 ended = fleet.wait_for_any_end()
             except KeyboardInterrupt:
                 self.stdout.write("Stopping.")
@@ -55,10 +56,3 @@ class Command(BaseCommand):
             raise CommandError(
                 f"{len(plan)} migrations are not applied. Back up the database, run `manage.py migrate`, then start again."
             )
-
-    def _web_server(self, options: dict[str, Any]) -> list[str]:
-        return python(
-            *("-m", "granian", "aml.wsgi:application", "--interface", "wsgi", "--no-ws", "--respawn-failed-workers"),
-            *("--host", options["host"], "--port", str(options["port"]), "--workers", str(options["web_workers"])),
-            *("--blocking-threads", "4", "--backpressure", "64", "--log-level", "warning"),
-        )

@@ -1,0 +1,1 @@
+"""The demo: the whole road from access request to published board, on this machine alone."""

@@ -1,0 +1,87 @@
+"""`python -m aml.demo`: chooses ports and a database, then walks the road. `make demo` and `make locomo` call it.
+
+Settings are put into the environment before Django reads them: the demo neither uses nor touches a real database.
+"""
+
+import argparse
+import os
+import secrets
+import shutil
+import socket
+import sys
+from pathlib import Path
+
+PROJECT = Path(__file__).resolve().parent.parent.parent
+
+
+def free_port(preferred: int) -> int:
+    """`preferred` when nothing listens there, else a port that the system chooses."""
+    for port in (preferred, 0):
+        with socket.socket() as probe:
+            try:
+                probe.bind(("127.0.0.1", port))
+            except OSError:
+                continue
+            return int(probe.getsockname()[1])
+    raise SystemExit("No free port on 127.0.0.1.")
+
+
+def read_arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="python -m aml.demo", description=__doc__.splitlines()[0])
+    parser.add_argument("--bundle", type=Path, help="folder of a dataset to evaluate instead of the project's own suite")
+    parser.add_argument("--dataset", default="locomo", help="the kind of that dataset")
+    parser.add_argument("--figures", action="store_true", help="print wall time and peak memory")
+    parser.add_argument("--database", help="database address; a fresh SQLite file when left out")
+    parser.add_argument("--folder", type=Path, default=PROJECT / "var" / "demo", help="emptied first")
+    parser.add_argument("--only-prepare", action="store_true", help="start everything and stay, without walking the road")
+    parser.add_argument("--stay", action="store_true", help="stay up until Ctrl-C or SIGTERM")
+    parser.add_argument("--facts", type=Path, help="write addresses and logins there as JSON once all is up")
+    return parser.parse_args()
+
+
+def set_environment(arguments: argparse.Namespace, *, web_port: int, server_port: int) -> None:
+    """Everything that the portal's programs need to know; they inherit it."""
+    folder: Path = arguments.folder.resolve()
+    os.environ.update(
+        DJANGO_SETTINGS_MODULE="aml.settings",
+        DEBUG="on",
+        SECRET_KEY=secrets.token_urlsafe(50),
+        AML_VAR_DIR=str(folder),
+        AML_SITE_URL=f"http://127.0.0.1:{web_port}",
+        DATABASE_URL=arguments.database or f"sqlite:///{folder / 'demo.sqlite3'}",
+        EMAIL_URL=f"filemail:///{folder / 'mail'}",
+        AML_ALLOWED_PRIVATE_TARGETS=f"127.0.0.1:{server_port}",
+        AML_ANSWER_BASE_URL="",
+        AML_JUDGE_BASE_URL="",
+        LOG_LEVEL="WARNING",
+    )
+
+
+def main() -> int:
+    arguments = read_arguments()
+    os.chdir(PROJECT)
+    shutil.rmtree(arguments.folder, ignore_errors=True)
+    web_port, server_port = free_port(8000), free_port(8801)
+    set_environment(arguments, web_port=web_port, server_port=server_port)
+
+    import django
+
+    django.setup()
+    from aml.demo.show import run
+
+    leaves = "DEMO_EXIT" in os.environ or not sys.stdin.isatty()
+    return run(
+        folder=arguments.folder.resolve(),
+        web_port=web_port,
+        server_port=server_port,
+        bundle=arguments.bundle,
+        dataset=arguments.dataset,
+        figures=arguments.figures,
+        walks=not arguments.only_prepare,
+        stays=arguments.stay or arguments.only_prepare or not leaves,
+        facts_file=arguments.facts,
+    )
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,28 @@
+"""Fixtures that every part of the suite may use."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+
+
+def shared_folder(variable: str, name: str) -> Path:
+    """The folder that `variable` names, else `../shared/<name>` beside the repository; the test skips without it."""
+    folder = Path(os.environ.get(variable, ROOT.parent / "shared" / name))
+    if not folder.is_dir():
+        pytest.skip(f"{variable} is not set and ../shared/{name} is not there")
+    return folder
+
+
+@pytest.fixture(scope="session")
+def data_dir() -> Path:
+    """Public data sets, which the project does not ship."""
+    return shared_folder("AML_DATA_DIR", "data")
+
+
+@pytest.fixture(scope="session")
+def cases_dir() -> Path:
+    """Cases with their right answers, which the project does not ship."""
+    return shared_folder("AML_CASES_DIR", "cases")
