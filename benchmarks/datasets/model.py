@@ -1,0 +1,93 @@
+"""What a dataset holds, whatever file it came from: scopes of sessions of turns, and the questions about them."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final, Literal
+
+from contract.words import gettext_noop
+
+__all__ = ["CAPABILITIES", "DatasetError", "Question", "Role", "Scope", "Session", "Turn"]
+
+Role = Literal["user", "assistant"]
+
+CAPABILITIES: Final[Mapping[str, str]] = {
+    "A": gettext_noop("Explicit facts"),
+    "B": gettext_noop("Relations and multi-hop"),
+    "C": gettext_noop("Time and events"),
+    "D": gettext_noop("Memory governance"),
+    "E": gettext_noop("Personalisation"),
+    "G": gettext_noop("Rules and process"),
+    "H": gettext_noop("Epistemic safety and privacy"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """One message of a conversation; `timestamp_ms` is Unix time in ms, None when the source has none."""
+
+    role: Role
+    content: str
+    timestamp_ms: int | None
+    turn_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class Session:
+    """Turns that were said in one sitting, in order; `key` is unique within its scope."""
+
+    key: str
+    turns: tuple[Turn, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A question about one scope.
+
+    `gold` is the reference answer as text, empty where the source gives none. `category` is the dataset's own name
+    for the kind of question and `capability` the board's column, a letter of CAPABILITIES. `evidence` holds ids of
+    turns that exist in the scope. `kind` says how an answer looks (free, single_choice, multi_select, ordering).
+    An unanswerable question wants a refusal.
+    """
+
+    key: str
+    query: str
+    options: tuple[str, ...] | None
+    gold: str
+    category: str
+    capability: str
+    evidence: tuple[str, ...]
+    kind: str = "free"
+    answerable: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """One user's conversation: everything that is written for a user id, and what is asked of it afterwards."""
+
+    key: str
+    sessions: tuple[Session, ...]
+    questions: tuple[Question, ...]
+
+
+class DatasetError(ValueError):
+    """A dataset file that can't be used, with the place that is off.
+
+    `message` is an English template with %(name)s placeholders that `values` fill, so that whoever shows it can
+    translate it; `str()` gives the English sentence behind file, record and field. `code` is for machines.
+    """
+
+    def __init__(
+        self, code: str, *, file: str, record: str = "", field: str = "", message: str, **values: object
+    ) -> None:
+        self.code = code
+        self.file = file
+        self.record = record
+        self.field = field
+        self.message = message
+        self.values = values
+        super().__init__(f"{self.place}: {message % values}")
+
+    @property
+    def place(self) -> str:
+        """File, record and field, as far as they are known: `locomo10.json, conv-26, qa[3].answer`."""
+        return ", ".join(part for part in (self.file, self.record, self.field) if part)
