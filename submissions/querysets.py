@@ -9,7 +9,7 @@ from django.db import models
 from django.db.models import Q
 
 if TYPE_CHECKING:
-    from submissions.models import AccessRequest, Cycle, LeaderboardKey, Version
+    from submissions.models import LeaderboardKey
 
 
 class CycleQuerySet(models.QuerySet["Cycle"]):

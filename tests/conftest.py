@@ -5,6 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.append_only import flush_empties_append_only_tables  # noqa: F401
+
 ROOT = Path(__file__).resolve().parent.parent
 
 

@@ -6,6 +6,7 @@ from .cycles import Cycle, Division, Prize, Track
 from .keys import LeaderboardKey, MemorySystemKey
 from .outbox import OutboxMail
 from .systems import System, Team, Version
+from .throttle import ThrottleCounter
 
 __all__ = [
     "AccessRequest",
@@ -20,6 +21,7 @@ __all__ = [
     "Prize",
     "System",
     "Team",
+    "ThrottleCounter",
     "Track",
     "Version",
 ]

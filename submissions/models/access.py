@@ -57,12 +57,16 @@ class AccessRequest(models.Model):
 
 
 class KeyClaim(models.Model):
-    """Made by an approval; the owner's POST on the status page turns it into a key, once."""
+    """Made by an approval; the owner's POST on the status page turns it into a key, once.
+
+    Organizers can offer it again when a key is lost; the next key then takes the place of `renews`.
+    """
 
     access_request = models.OneToOneField(AccessRequest, on_delete=models.CASCADE, related_name="claim")
     created_at = models.DateTimeField(_("created"), auto_now_add=True)
     claimed_at = models.DateTimeField(_("claimed"), null=True, blank=True)
     key = models.OneToOneField(LeaderboardKey, null=True, blank=True, on_delete=models.PROTECT, related_name="claim")
+    renews = models.ForeignKey(LeaderboardKey, null=True, blank=True, on_delete=models.PROTECT, related_name="+")
 
     class Meta:
         verbose_name = _("key claim")

@@ -10,7 +10,10 @@ from submissions.querysets import LeaderboardKeyQuerySet
 
 
 class LeaderboardKey(models.Model):
-    """A key that we issued. Only its digest is kept; rotation makes a new row of the same `lineage`, which quotas follow."""
+    """A key that we issued. Only its digest is kept.
+
+    Rotation makes a new row of the same `lineage`; quotas follow the lineage.
+    """
 
     public_id = models.CharField(_("public id"), max_length=8, unique=True)
     digest = models.CharField(max_length=64, unique=True, editable=False)

@@ -3,6 +3,7 @@
 import uuid
 
 from django.db import models
+from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
 from simple_history.models import HistoricalRecords
 
@@ -59,6 +60,7 @@ class Version(models.Model):
     label = models.CharField(_("fixed version"), max_length=120)
     state = models.CharField(_("state"), max_length=12, choices=State.choices, default=State.PROPOSED)
     state_reason = models.TextField(_("reason of the state"), blank=True)
+    appeal_note = models.TextField(_("what the team answers to a suspension or disqualification"), blank=True)
     tracks = models.JSONField(_("tracks"), default=list)
 
     add_url = models.CharField(_("Add URL"), max_length=2048)
@@ -71,6 +73,10 @@ class Version(models.Model):
 
     add_concurrency = models.PositiveIntegerField(_("parallel Adds"), default=16)
     search_concurrency = models.PositiveIntegerField(_("parallel Searches"), default=16)
+    call_timeout_s = models.PositiveIntegerField(
+        _("longest time that a call may take, in seconds"), null=True, blank=True
+    )
+    largest_body_mib = models.PositiveIntegerField(_("largest request body, in MiB"), null=True, blank=True)
     rate_limit = models.CharField(_("rate limit"), max_length=200, blank=True)
 
     method_description = models.TextField(_("method or product description"))
@@ -94,7 +100,13 @@ class Version(models.Model):
         verbose_name = _("version")
         verbose_name_plural = _("versions")
         ordering = ["-created_at"]
-        constraints = [models.UniqueConstraint(fields=["system", "label"], name="version_label_once_in_a_system")]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["system", "label"],
+                condition=~Q(state="withdrawn"),
+                name="version_label_once_in_a_system",
+            )
+        ]
 
     def __str__(self) -> str:
         return f"{self.system} {self.label}"
