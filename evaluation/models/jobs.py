@@ -66,6 +66,7 @@ class Job(models.Model):
     search_concurrency = models.PositiveIntegerField(_("parallel Searches"))
     checklist = models.JSONField(_("confirmed before the run"), default=dict)
     baseline_digest = models.CharField(_("release digest"), max_length=64)
+    code_sha256 = models.CharField(_("pipeline code"), max_length=64, blank=True, editable=False)
 
     state = models.CharField(_("state"), max_length=12, choices=State.choices, default=State.QUEUED)
     stage = models.CharField(_("stage"), max_length=12, choices=Stage.choices, default=Stage.INGESTION)

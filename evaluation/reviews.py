@@ -1,0 +1,105 @@
+"""Decisions about a succeeded full evaluation: approve it for a board, return it, or disqualify it."""
+
+from datetime import datetime
+from typing import Any
+
+from django.db import transaction
+from django.utils.translation import gettext as _
+
+from evaluation.gate import check_publication, passes
+from evaluation.models import PublicationReview
+from evaluation.services import letter_context
+from submissions.audit import append_event
+from submissions.outbox import queue_mail
+from submissions.refusals import Refusal
+
+_DECIDABLE = frozenset({PublicationReview.State.PENDING, PublicationReview.State.RETURNED})
+
+
+@transaction.atomic
+def refresh_checks(*, review: PublicationReview) -> PublicationReview:
+    """Run the gate again and keep what it found; a decided review keeps the checks of its decision."""
+    locked = _lock(review)
+    if locked.state in _DECIDABLE:
+        locked.checks = [check.as_json() for check in check_publication(locked.job)]
+        locked.save(update_fields=["checks"])
+    return locked
+
+
+@transaction.atomic
+def approve_publication(*, review: PublicationReview, actor: str, reason: str, at: datetime) -> PublicationReview:
+    """Approve a result for the board's next snapshot. The gate runs again: every check must pass now."""
+    locked = _lock(review)
+    _check_decidable(locked)
+    checks = check_publication(locked.job)
+    if not passes(checks):
+        failed = [check.name for check in checks if not check.passed]
+        message = _(
+            "The result does not pass the gate, so it can't be approved. Return it, or mend what failed: %(checks)s."
+        )
+        titles = "; ".join(str(check.title) for check in checks if not check.passed)
+        raise Refusal("gate_failed", message % {"checks": titles}, details={"failed": failed})
+    locked.checks = [check.as_json() for check in checks]
+    return _decide(locked, PublicationReview.State.APPROVED, actor=actor, reason=reason, at=at)
+
+
+@transaction.atomic
+def return_publication(*, review: PublicationReview, actor: str, reason: str, at: datetime) -> PublicationReview:
+    """Give a result back to its team with a note; it may still be decided later."""
+    locked = _lock(review)
+    if locked.state != PublicationReview.State.PENDING:
+        raise _decided()
+    _require_reason(reason)
+    locked.note_to_team = reason
+    returned = _decide(locked, PublicationReview.State.RETURNED, actor=actor, reason=reason, at=at)
+    _write_letter(returned, "result_returned")
+    return returned
+
+
+@transaction.atomic
+def disqualify_publication(*, review: PublicationReview, actor: str, reason: str, at: datetime) -> PublicationReview:
+    """Bar a result from every board, with the reason that its team reads."""
+    locked = _lock(review)
+    _check_decidable(locked)
+    _require_reason(reason)
+    locked.note_to_team = reason
+    barred = _decide(locked, PublicationReview.State.DISQUALIFIED, actor=actor, reason=reason, at=at)
+    _write_letter(barred, "result_disqualified")
+    return barred
+
+
+def _lock(review: PublicationReview) -> PublicationReview:
+    return PublicationReview.objects.select_for_update(of=("self",)).select_related("job").get(pk=review.pk)
+
+
+def _check_decidable(review: PublicationReview) -> None:
+    if review.state not in _DECIDABLE:
+        raise _decided()
+
+
+def _decided() -> Refusal:
+    return Refusal("review_decided", _("This result has been decided on already. Look at the page again."))
+
+
+def _require_reason(reason: str) -> None:
+    if not reason.strip():
+        raise Refusal("reason_missing", _("Say why: the team reads it."), status=422)
+
+
+def _decide(review: PublicationReview, state: str, *, actor: str, reason: str, at: datetime) -> PublicationReview:
+    before: dict[str, Any] = {"state": review.state}
+    review.state = state
+    review.decided_at = at
+    review.save()
+    append_event(
+        actor=actor, action=f"review.{state}", subject=review, reason=reason, before=before, after={"state": state}
+    )
+    return review
+
+
+def _write_letter(review: PublicationReview, event: str) -> None:
+    key = review.job.key
+    if key is None or not key.contact_email:
+        return
+    context = {**letter_context(review.job, language=key.language), "note": review.note_to_team}
+    queue_mail(event=event, to=key.contact_email, language=key.language, context=context)

@@ -1,0 +1,258 @@
+"""How a run starts and ends: submit, cancel, end. Everything else that happens to a job is the engine's."""
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any
+
+from django.conf import settings
+from django.db import IntegrityError, transaction
+from django.urls import reverse
+from django.utils import translation
+from django.utils.translation import gettext as _
+
+from evaluation import admission, quotas
+from evaluation.gate import check_publication
+from evaluation.models import Event, Job, PublicationReview, Receipt, Release, StageProgress
+from evaluation.releases import pipeline_code_hash
+from submissions.audit import append_event
+from submissions.keys import require_scope
+from submissions.models import LeaderboardKey, Version
+from submissions.outbox import queue_mail
+from submissions.refusals import Refusal
+
+
+def submit_job(
+    *,
+    key: LeaderboardKey,
+    version: Version,
+    track: str,
+    mode: str,
+    run_label: str,
+    add_concurrency: int,
+    search_concurrency: int,
+    checklist: Mapping[str, bool],
+    at: datetime,
+) -> Job:
+    """Start a smoke test or a full evaluation: check every rule, spend a slot, put the job into the queue.
+
+    Raises Refusal with the first rule that says no; then nothing is stored and no slot is spent.
+    """
+    run_label = run_label.strip()
+    ticked = {code: bool(value) for code, value in checklist.items() if code in admission.checklist_for(version)}
+    try:
+        with transaction.atomic():
+            quotas.lock_account(key=key, track=track, mode=mode)
+            release = _admit(key, version, track, mode, run_label, add_concurrency, search_concurrency, ticked, at)
+            job = Job.objects.create(
+                key=key,
+                lineage=key.lineage,
+                version=version,
+                cycle=key.cycle,
+                release=release,
+                track=track,
+                mode=mode,
+                run_label=run_label,
+                add_concurrency=add_concurrency,
+                search_concurrency=search_concurrency,
+                checklist=ticked if mode == Job.Mode.FULL else {},
+                baseline_digest=release.digest,
+                next_wake_at=at,
+            )
+            _open_books(key, job, at)
+    except IntegrityError as error:
+        # Two runs of different modes don't wait for the same account: the table's constraints decide between them.
+        admission.check_idle(key, track)
+        admission.check_label(key, run_label)
+        raise Refusal("try_again", _("Another change came in between. Try again.")) from error
+    return job
+
+
+def cancel_job(*, job: Job, actor: str, at: datetime) -> Job:
+    """End a job that nobody works on at once, or ask the worker that has it to stop. Receipts stay.
+
+    A job of which nothing was sent gets its slot back. Raises Refusal when the job has ended already.
+    """
+    with transaction.atomic():
+        locked = Job.objects.select_for_update(of=("self",)).get(pk=job.pk)
+        if not locked.is_active:
+            raise Refusal("job_ended", _("This run has ended already; there is nothing to cancel."))
+        append_event(actor=actor, action="job.cancel_requested", subject=locked, before={"state": locked.state})
+        if _is_held(locked, at):
+            Job.objects.filter(pk=locked.pk).update(cancel_requested=True)
+        else:
+            end_job(job_id=locked.pk, token=_take_lease(locked), state=Job.State.CANCELLED, blame="", at=at)
+    job.refresh_from_db()
+    return job
+
+
+def end_job_by_organizer(*, job: Job, actor: str, reason: str, at: datetime) -> Job:
+    """End an active job as a fault of the platform; the slot comes back. A worker that has it loses its lease."""
+    with transaction.atomic():
+        locked = Job.objects.select_for_update(of=("self",)).get(pk=job.pk)
+        if not locked.is_active:
+            raise Refusal("job_ended", _("This run has ended already; there is nothing to end."))
+        append_event(
+            actor=actor, action="job.ended_by_organizer", subject=locked, reason=reason, before={"state": locked.state}
+        )
+        end_job(
+            job_id=locked.pk,
+            token=_take_lease(locked),
+            state=Job.State.FAILED,
+            blame=Job.Blame.PLATFORM,
+            code="ended_by_organizer",
+            detail={"reason": reason},
+            at=at,
+        )
+    job.refresh_from_db()
+    return job
+
+
+@transaction.atomic
+def end_job(
+    *,
+    job_id: Any,
+    token: int,
+    state: str,
+    blame: str,
+    code: str = "",
+    detail: Mapping[str, Any] | None = None,
+    at: datetime,
+) -> bool:
+    """Give a job its end and what follows: refund, review, letter, audit row.
+
+    Only the holder of the lease with `token` ends a job; False means that the lease is lost or the job has ended.
+    A fault of the platform gives the slot back, and so does a cancellation before anything was sent.
+    """
+    job = Job.objects.select_for_update(of=("self",)).filter(pk=job_id, lease_token=token).first()
+    if job is None or not job.is_active:
+        return False
+    before = job.state
+    job.state, job.blame, job.failure_code = state, blame, code[:60]
+    job.failure_detail = dict(detail or {})
+    job.code_sha256 = pipeline_code_hash()
+    job.ended_at, job.next_wake_at, job.lease_owner, job.lease_until = at, None, "", None
+    job.save(update_fields=_ENDING)
+    StageProgress.objects.filter(job=job, started_at__isnull=False, ended_at=None).update(ended_at=at)
+    refunded = quotas.refund(job=job, reason=code or "nothing_sent", at=at) if _deserves_refund(job) else False
+    append_event(
+        actor="platform",
+        action="job.ended",
+        subject=job,
+        reason=code,
+        before={"state": before},
+        after={"state": state, "blame": blame, "refunded": refunded},
+    )
+    _open_review(job)
+    _write_letters(job, refunded=refunded)
+    return True
+
+
+_ENDING = [
+    "state",
+    "blame",
+    "failure_code",
+    "failure_detail",
+    "code_sha256",
+    "ended_at",
+    "next_wake_at",
+    "lease_owner",
+    "lease_until",
+]
+
+
+def nothing_sent(job: Job) -> bool:
+    """Whether not a single request of the job has gone out, so that a cancellation costs nothing."""
+    return not Receipt.objects.filter(job=job).exists() and not Event.objects.filter(scope__job=job).exists()
+
+
+def _admit(
+    key: LeaderboardKey,
+    version: Version,
+    track: str,
+    mode: str,
+    run_label: str,
+    add_concurrency: int,
+    search_concurrency: int,
+    ticked: Mapping[str, bool],
+    at: datetime,
+) -> Release:
+    require_scope(key, mode)
+    admission.check_version(key, version, track)
+    admission.check_label(key, run_label)
+    admission.check_concurrency(version, add=add_concurrency, search=search_concurrency)
+    release = admission.release_for(track)
+    admission.check_idle(key, track)
+    quotas.require(quotas.next_submission(key=key, track=track, mode=mode, at=at), at=at)
+    admission.check_credential(version, mode)
+    if mode == Job.Mode.FULL:
+        done = [code for code, value in ticked.items() if value]
+        admission.check_full(key=key, version=version, track=track, release=release, ticked=done)
+    return release
+
+
+def _open_books(key: LeaderboardKey, job: Job, at: datetime) -> None:
+    """Everything that comes into being with a job, in its transaction: slot, stages, audit row, wake-up."""
+    from evaluation.tasks import wake  # the engine's modules import this one
+
+    quotas.charge(key=key, job=job, at=at)
+    StageProgress.objects.bulk_create([StageProgress(job=job, stage=stage) for stage in Job.Stage.values])
+    append_event(
+        actor=f"key:{key.public_id}",
+        action="job.submitted",
+        subject=job,
+        after={"mode": job.mode, "track": job.track, "version": str(job.version_id), "release": job.baseline_digest},
+    )
+    wake(job.pk)
+
+
+def _is_held(job: Job, at: datetime) -> bool:
+    return job.lease_until is not None and job.lease_until >= at
+
+
+def _take_lease(job: Job) -> int:
+    """Fence off whoever still believes to hold the job, and return the token that counts from now on."""
+    Job.objects.filter(pk=job.pk).update(lease_token=job.lease_token + 1)
+    return job.lease_token + 1
+
+
+def _deserves_refund(job: Job) -> bool:
+    if job.blame == Job.Blame.PLATFORM:
+        return True
+    return job.state == Job.State.CANCELLED and nothing_sent(job)
+
+
+def _open_review(job: Job) -> None:
+    if job.state != Job.State.SUCCEEDED or job.mode != Job.Mode.FULL or job.runner != Job.Runner.PARTICIPANT:
+        return
+    checks = [check.as_json() for check in check_publication(job)]
+    PublicationReview.objects.get_or_create(job=job, defaults={"checks": checks})
+
+
+def _write_letters(job: Job, *, refunded: bool) -> None:
+    key = job.key
+    if key is None or not key.contact_email:
+        return
+    context = letter_context(job, language=key.language)
+    if job.state != Job.State.CANCELLED:
+        event = "full_finished" if job.mode == Job.Mode.FULL else "smoke_finished"
+        queue_mail(event=event, to=key.contact_email, language=key.language, context=context)
+    if refunded and job.blame == Job.Blame.PLATFORM:
+        queue_mail(event="quota_refunded", to=key.contact_email, language=key.language, context=context)
+
+
+def letter_context(job: Job, *, language: str) -> dict[str, Any]:
+    """What a letter about a run may say: which run, how it ended, where to read on. Never a score, never a secret."""
+    with translation.override(language):
+        return {
+            "job_id": str(job.pk),
+            "system": str(job.version.system),
+            "version": job.version.label,
+            "track": str(job.get_track_display()),
+            "mode": str(job.get_mode_display()),
+            "run_label": job.run_label,
+            "state": job.state,
+            "state_text": str(job.get_state_display()),
+            "blame": job.blame,
+            "code": job.failure_code,
+            "url": f"{settings.AML_SITE_URL}{reverse('evaluation:job', args=[job.pk])}",
+        }
