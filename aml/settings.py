@@ -52,6 +52,7 @@ INSTALLED_APPS = [
     "django.contrib.messages",
     "whitenoise.runserver_nostatic",
     "django.contrib.staticfiles",
+    "django.forms",  # so that the form renderer below finds Django's own widgets
     "django_htmx",
     "django_q",
     "rest_framework",
@@ -95,6 +96,7 @@ TEMPLATES = [
         },
     },
 ]
+FORM_RENDERER = "aml.forms.FormRenderer"
 
 # Database ------------------------------------------------------------------------------------------------------------
 DATABASES = {"default": env.db("DATABASE_URL", default=f"sqlite:///{VAR_DIR / 'aml.sqlite3'}")}

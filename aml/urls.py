@@ -1,10 +1,25 @@
 """Addresses: pages under a language, the API and the admin site beside them."""
 
+from importlib.util import find_spec
+
 from django.conf import settings
 from django.conf.urls.i18n import i18n_patterns
 from django.contrib import admin
-from django.urls import URLPattern, URLResolver, path
+from django.urls import URLPattern, URLResolver, include, path
+
+ROOMS = {
+    "request-access/": "submissions.urls",
+    "evaluation/": "evaluation.urls",
+    "leaderboard/": "leaderboard.urls",
+    "benchmarks/": "benchmarks.urls",
+}
+
+pages: list[URLPattern | URLResolver] = [
+    path("", include("aml.pages.urls")),
+    *(path(prefix, include(urls)) for prefix, urls in ROOMS.items() if find_spec(urls)),
+    path(f"{settings.AML_ADMIN_PATH}/", admin.site.urls),
+]
 
 urlpatterns: list[URLPattern | URLResolver] = [
-    *i18n_patterns(path(f"{settings.AML_ADMIN_PATH}/", admin.site.urls)),
+    *i18n_patterns(*pages),
 ]
