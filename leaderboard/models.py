@@ -1,19 +1,27 @@
 """What the public reads: boards, their entries, and the immutable snapshots of them."""
 
 import uuid
+from typing import Any, NoReturn
 
 from django.db import models
 from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
 
 from evaluation.models import Job
+from leaderboard.querysets import BoardQuerySet, EntryQuerySet, SnapshotQuerySet
 from submissions.models import Cycle, Division, Track
+
+
+class Immutable(TypeError):
+    """An attempt to change or delete a snapshot: a mistake in the code, never something that a person did."""
 
 
 class Board(models.Model):
     cycle = models.ForeignKey(Cycle, verbose_name=_("cycle"), on_delete=models.PROTECT, related_name="boards")
     track = models.CharField(_("track"), max_length=12, choices=Track.choices)
     division = models.CharField(_("division"), max_length=12, choices=Division.choices)
+
+    objects = BoardQuerySet.as_manager()
 
     class Meta:
         verbose_name = _("board")
@@ -46,6 +54,8 @@ class Entry(models.Model):
     withdrawn_at = models.DateTimeField(_("withdrawn at"), null=True, blank=True)
     withdrawn_reason = models.TextField(_("why withdrawn"), blank=True)
 
+    objects = EntryQuerySet.as_manager()
+
     class Meta:
         verbose_name = _("entry")
         verbose_name_plural = _("entries")
@@ -61,13 +71,15 @@ class Entry(models.Model):
 
 
 class Snapshot(models.Model):
-    """A board as it stood at one moment. Never changed; its digest proves it."""
+    """A board as it stood at one moment. Never changed, which database triggers see to; its digest proves it."""
 
     board = models.ForeignKey(Board, verbose_name=_("board"), on_delete=models.PROTECT, related_name="snapshots")
     number = models.PositiveIntegerField(_("number"))
     created_at = models.DateTimeField(_("created"))
     payload = models.JSONField(_("content"))
     digest = models.CharField(_("digest"), max_length=64, unique=True)
+
+    objects = SnapshotQuerySet.as_manager()
 
     class Meta:
         verbose_name = _("snapshot")
@@ -77,3 +89,11 @@ class Snapshot(models.Model):
 
     def __str__(self) -> str:
         return f"{self.board} #{self.number}"
+
+    def save(self, *args: Any, **kwargs: Any) -> None:
+        if not self._state.adding:
+            raise Immutable(f"Snapshot {self.pk} is never changed; take a new one.")
+        super().save(*args, **kwargs)
+
+    def delete(self, *args: Any, **kwargs: Any) -> NoReturn:
+        raise Immutable(f"Snapshot {self.pk} is never deleted; take a new one.")

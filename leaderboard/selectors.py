@@ -1,0 +1,124 @@
+"""Reads of the leaderboard room that more than one surface needs."""
+
+from dataclasses import dataclass
+from datetime import date, datetime, time, timedelta
+from typing import Any
+from zoneinfo import ZoneInfo
+
+from django.conf import settings
+from django.db.models import Max, QuerySet
+from django.utils.dateparse import parse_date, parse_datetime
+from django.utils.translation import gettext as _
+
+from evaluation.models import Job, PublicationReview
+from leaderboard.models import Board, Snapshot
+from submissions.models import Cycle, Division, Track, Version
+from submissions.refusals import Refusal
+
+YEARS = range(2000, 3000)
+"""Years that `as_of` may name: far enough from the ends of the calendar for any zone."""
+
+
+@dataclass(frozen=True, slots=True)
+class BoardExcerpt:
+    """The head of a published board: `rows` are the first entries of the snapshot's payload, `total` counts all."""
+
+    board: Board
+    snapshot: Snapshot
+    rows: list[dict[str, Any]]
+    total: int
+
+
+def approved_without_entry() -> QuerySet[PublicationReview]:
+    """Approved full runs of participants that stand on no board yet and whose version is still approved."""
+    return PublicationReview.objects.filter(
+        state=PublicationReview.State.APPROVED,
+        job__runner=Job.Runner.PARTICIPANT,
+        job__mode=Job.Mode.FULL,
+        job__state=Job.State.SUCCEEDED,
+        job__version__state=Version.State.APPROVED,
+        job__result__isnull=False,
+        job__entry__isnull=True,
+    )
+
+
+def awaiting_publication(board: Board) -> QuerySet[PublicationReview]:
+    """The approved runs that the next publication of `board` takes."""
+    return (
+        approved_without_entry()
+        .filter(job__cycle=board.cycle_id, job__track=board.track, job__version__system__division=board.division)
+        .select_related("job__result", "job__cycle", "job__release", "job__key", "job__version__system__team")
+        .order_by("decided_at", "pk")
+    )
+
+
+def find_board(*, cycle: str, track: str, division: str) -> Board | None:
+    """The board at these names, where readers may see the cycle; an unsaved one where nothing was published yet."""
+    shown = Cycle.objects.public().filter(slug=cycle).first()
+    if shown is None or track not in Track.values or division not in Division.values:
+        return None
+    board = Board.objects.filter(cycle=shown, track=track, division=division).select_related("cycle").first()
+    if board is None and track in shown.tracks:
+        return Board(cycle=shown, track=track, division=division)
+    return board
+
+
+def latest_snapshot(board: Board) -> Snapshot | None:
+    """The snapshot that readers see now; None before the first publication."""
+    return board.snapshots.order_by("-number").first() if board.pk else None
+
+
+def snapshot_as_of(board: Board, as_of: str) -> Snapshot | None:
+    """The snapshot that readers saw at `as_of`: a number, a date (its end, in the board's zone) or an ISO 8601 time.
+
+    Raises Refusal when `as_of` is none of these.
+    """
+    if not board.pk:
+        return None
+    if as_of.isascii() and as_of.isdigit():
+        return board.snapshots.filter(number=int(as_of[:9])).first()
+    return board.snapshots.as_of(_moment(as_of)).order_by("-number").first()
+
+
+def board_payload(snapshot: Snapshot) -> dict[str, Any]:
+    """A snapshot as it is given out: its content, and the digest that proves it."""
+    return {"schema": snapshot.payload["schema"], "digest": snapshot.digest, "board": snapshot.payload}
+
+
+def board_excerpt(*, rows: int = 5) -> BoardExcerpt | None:
+    """The head of the board that was published last; None as long as there is none."""
+    snapshot = Snapshot.objects.public().select_related("board__cycle").order_by("-created_at", "-pk").first()
+    if snapshot is None:
+        return None
+    entries = snapshot.payload["entries"]
+    return BoardExcerpt(snapshot.board, snapshot, entries[:rows], len(entries))
+
+
+def published_boards() -> QuerySet[Board]:
+    """Boards with at least one snapshot, with the time of the last as `updated_at`; the newest cycle first."""
+    return (
+        Board.objects.public()
+        .filter(snapshots__isnull=False)
+        .select_related("cycle")
+        .annotate(updated_at=Max("snapshots__created_at"))
+        .order_by("-cycle__number", "track", "-division")
+    )
+
+
+def _moment(text: str) -> datetime:
+    zone = ZoneInfo(settings.AML_BOARD_TIME_ZONE)
+    try:
+        day = parse_date(text)
+        moment = None if day else parse_datetime(text)
+    except ValueError:
+        day = moment = None
+    if day is not None and day.year in YEARS:
+        return _end_of(day, zone)
+    if moment is not None and moment.year in YEARS:
+        return moment if moment.tzinfo else moment.replace(tzinfo=zone)
+    message = _("as_of is a snapshot's number, a date like 2026-11-15, or a time like 2026-11-15T08:00:00Z.")
+    raise Refusal("as_of_invalid", message, status=422)
+
+
+def _end_of(day: date, zone: ZoneInfo) -> datetime:
+    return datetime.combine(day + timedelta(days=1), time.min, tzinfo=zone) - timedelta(microseconds=1)
