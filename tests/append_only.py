@@ -7,7 +7,7 @@ from django.db.backends.base.operations import BaseDatabaseOperations
 
 from submissions.append_only import add_triggers, drop_triggers
 
-APPEND_ONLY_TABLES = ["submissions_auditevent"]
+APPEND_ONLY_TABLES = ["submissions_auditevent", "leaderboard_snapshot"]
 
 
 @pytest.fixture(autouse=True, scope="session")
