@@ -1,0 +1,61 @@
+"""Many small results, few commits: what piles up while one commit runs goes into the next one together."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Generic, TypeVar
+
+__all__ = ["GroupCommit"]
+
+T = TypeVar("T")
+
+
+class GroupCommit(Generic[T]):
+    """Hands results to `commit` in batches of at most `limit`, one batch at a time, in the order of `put`.
+
+    Nobody waits for a timer: a lone result is committed at once. When a commit fails, everybody whose result was in
+    it or waits behind it gets its exception, and later results are refused with the same one.
+    """
+
+    def __init__(self, commit: Callable[[Sequence[T]], Awaitable[None]], *, limit: int = 64) -> None:
+        self._commit = commit
+        self._limit = limit
+        self._waiting: list[tuple[T, asyncio.Future[None]]] = []
+        self._worker: asyncio.Task[None] | None = None
+        self._broken: BaseException | None = None
+
+    async def put(self, result: T) -> None:
+        """Return when `result` is kept. A caller that is cancelled meanwhile doesn't take it back."""
+        if self._broken is not None:
+            raise self._broken
+        kept: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._waiting.append((result, kept))
+        if self._worker is None or self._worker.done():
+            self._worker = asyncio.create_task(self._work())
+        await kept
+
+    async def close(self) -> None:
+        """Wait until everything that was put is kept or refused; never raises."""
+        if self._worker is not None:
+            await self._worker
+
+    async def _work(self) -> None:
+        while self._waiting:
+            batch, self._waiting = self._waiting[: self._limit], self._waiting[self._limit :]
+            try:
+                await self._commit([result for result, _ in batch])
+            except Exception as error:
+                self._broken = error
+                _settle(batch + self._waiting, error)
+                self._waiting = []
+            else:
+                _settle(batch, None)
+
+
+def _settle(batch: Sequence[tuple[object, asyncio.Future[None]]], error: Exception | None) -> None:
+    for _, kept in batch:
+        if kept.done():  # its caller was cancelled
+            continue
+        if error is None:
+            kept.set_result(None)
+        else:
+            kept.set_exception(error)
