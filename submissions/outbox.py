@@ -42,8 +42,8 @@ EVENTS: Mapping[str, tuple[str, ...]] = {
 
 `team`, `system`, `version` and `run_label` are plain names; `track`, `mode` and `division` labels, lazy ones at best
 (`Track(job.track).label`); `succeeded` and `makes_key` truth values; `reason` and `note` what organizers wrote or what
-happened; `page_path` the path of a public page without its language, such as "/leaderboard/entry/<id>/"; `old_ends_at` a
-time.
+happened; `page_path` the path of a public page without its language, such as "/leaderboard/entry/<id>/"; and
+`old_ends_at` a time.
 """
 
 PAUSES = tuple(timedelta(minutes=minutes) for minutes in (1, 5, 15, 60, 240, 720, 1440))

@@ -9,7 +9,7 @@ from django.db import models
 from django.db.models import Q
 
 if TYPE_CHECKING:
-    from submissions.models import LeaderboardKey
+    from submissions.models import AccessRequest, Cycle, LeaderboardKey, Version  # noqa: F401  named in brackets below
 
 
 class CycleQuerySet(models.QuerySet["Cycle"]):
