@@ -155,9 +155,7 @@ def _check_fields(record: Record) -> None:
 def _manifest(record: Record) -> BundleManifest:
     texts = {name: record.text(name) for name in sorted(_REQUIRED)}
     if _NAME.fullmatch(texts["name"]) is None:
-        record.fail(
-            "bundle_name", "name", gettext_noop("expected up to 64 of a-z, 0-9, dot, dash and underscore")
-        )
+        record.fail("bundle_name", "name", gettext_noop("expected up to 64 of a-z, 0-9, dot, dash and underscore"))
     kind = _kind(record, texts["dataset"])
     files = _files(record)
     return BundleManifest(

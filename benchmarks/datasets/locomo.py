@@ -84,9 +84,7 @@ def _scope(key: str, sample: Record) -> Scope:
         conversation.fail(
             "dataset_duplicate_id", "dia_id", gettext_noop("the turn id %(got)s stands twice"), got=doubled
         )
-    questions = tuple(
-        _question(f"{key}-q{index}", record, known) for index, record in enumerate(sample.children("qa"))
-    )
+    questions = tuple(_question(f"{key}-q{index}", record, known) for index, record in enumerate(sample.children("qa")))
     return Scope(key=key, sessions=sessions, questions=questions)
 
 

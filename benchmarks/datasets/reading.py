@@ -61,9 +61,7 @@ class Record:
 
     def fail(self, code: str, name: str, message: str, **values: object) -> NoReturn:
         """Raise DatasetError at the field `name`; `message` is a marked English template."""
-        raise DatasetError(
-            code, file=self.file, record=self.record, field=self._path(name), message=message, **values
-        )
+        raise DatasetError(code, file=self.file, record=self.record, field=self._path(name), message=message, **values)
 
     def fail_type(self, expected: str, value: object, name: str = "") -> NoReturn:
         """Raise DatasetError for a value of another type."""
@@ -111,10 +109,8 @@ def read_json(path: Path) -> Any:
         raise DatasetError(
             "dataset_too_deep", file=path.name, message=gettext_noop("the JSON is nested too deeply")
         ) from error
-    except _NotStrict as error:
-        raise DatasetError(
-            error.code, file=path.name, field=error.got, message=error.message
-        ) from error
+    except _LooseJsonError as error:
+        raise DatasetError(error.code, file=path.name, field=error.got, message=error.message) from error
 
 
 def file_sha256(path: Path) -> str:
@@ -126,7 +122,7 @@ def file_sha256(path: Path) -> str:
     return digest.hexdigest()
 
 
-class _NotStrict(Exception):
+class _LooseJsonError(Exception):
     def __init__(self, code: str, message: str, got: str) -> None:
         super().__init__(code)
         self.code, self.message, self.got = code, message, got
@@ -137,9 +133,9 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     if len(fields) < len(pairs):
         names = [name for name, _ in pairs]
         doubled = next(name for name in names if names.count(name) > 1)
-        raise _NotStrict("dataset_duplicate_key", gettext_noop("the same key stands twice in one object"), doubled)
+        raise _LooseJsonError("dataset_duplicate_key", gettext_noop("the same key stands twice in one object"), doubled)
     return fields
 
 
 def _refuse_constant(name: str) -> NoReturn:
-    raise _NotStrict("dataset_non_finite", gettext_noop("expected a finite number"), name)
+    raise _LooseJsonError("dataset_non_finite", gettext_noop("expected a finite number"), name)

@@ -1,0 +1,30 @@
+"""The judge that needs no model: it scores by the question's metric."""
+
+from benchmarks.datasets.model import Question
+from benchmarks.judging.verdict import Judgement, Verdict
+from benchmarks.scoring.registry import METRICS
+
+__all__ = ["RuleJudge"]
+
+
+class RuleJudge:
+    """A Judge by a deterministic metric; its id is the metric's. Raises KeyError for a metric that isn't known."""
+
+    def __init__(self, metric_id: str) -> None:
+        self.id = metric_id
+        self._compute = METRICS[metric_id].compute
+
+    async def judge(self, question: Question, answer: str) -> Judgement:
+        """Return the metric's score of `answer`; it never waits and never fails."""
+        return self.decide(question, answer)
+
+    def decide(self, question: Question, answer: str) -> Judgement:
+        """Return the same judgement outside an event loop."""
+        score = self._compute(question, answer)
+        return Judgement(score=score, verdict=_verdict(score), reason="", method="rule")
+
+
+def _verdict(score: float) -> Verdict:
+    if score >= 1:
+        return "correct"
+    return "graded" if score > 0 else "incorrect"

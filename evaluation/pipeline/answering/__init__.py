@@ -1,0 +1,1 @@
+"""Answers from retrieved memories: an offline extractive answerer and one that asks a chat model."""
