@@ -12,7 +12,7 @@ from leaderboard.querysets import BoardQuerySet, EntryQuerySet, SnapshotQuerySet
 from submissions.models import Cycle, Division, Track
 
 
-class Immutable(TypeError):
+class ImmutableError(TypeError):
     """An attempt to change or delete a snapshot: a mistake in the code, never something that a person did."""
 
 
@@ -92,8 +92,8 @@ class Snapshot(models.Model):
 
     def save(self, *args: Any, **kwargs: Any) -> None:
         if not self._state.adding:
-            raise Immutable(f"Snapshot {self.pk} is never changed; take a new one.")
+            raise ImmutableError(f"Snapshot {self.pk} is never changed; take a new one.")
         super().save(*args, **kwargs)
 
     def delete(self, *args: Any, **kwargs: Any) -> NoReturn:
-        raise Immutable(f"Snapshot {self.pk} is never deleted; take a new one.")
+        raise ImmutableError(f"Snapshot {self.pk} is never deleted; take a new one.")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from django.db import models
 
 if TYPE_CHECKING:
-    from leaderboard.models import Board, Entry, Snapshot
+    from leaderboard.models import Board, Entry, Snapshot  # noqa: F401  named in brackets below
 
 
 class BoardQuerySet(models.QuerySet["Board"]):
