@@ -1,7 +1,8 @@
 """One strict reader for every JSON body that a participant sends.
 
 `jiter` reads the good case: it refuses duplicate keys, NaN, lone surrogates, bad UTF-8 and text behind the
-document. What it lets through (U+0000, 1e999, deep nesting) is looked for afterwards. A refused body is read again, slowly, to name the first rule that it breaks.
+document. What it lets through (U+0000, 1e999, deep nesting) is looked for afterwards. A refused body is read
+again, slowly, to name the first rule that it breaks.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ _WORTH_A_LOOK = frozenset({dict, list, float})
 _TOKENS = re.compile(r'"(?:[^"\\]|\\.)*+"?|[\[{]|[\]}]', re.DOTALL)
 
 
-class Broken(Exception):
+class Broken(Exception):  # noqa: N818 - the body is broken, the program is well
     """A body breaks a rule; `reason` names it."""
 
     def __init__(self, code: str, got: str = "", where: str = "") -> None:

@@ -14,7 +14,7 @@ import pybase64
 from contract.jsonreader import Broken
 from contract.verdicts import excerpt
 
-__all__ = ["MAX_IMAGE_BYTES", "MAX_IMAGE_SIDE", "MAX_IMAGES_BYTES", "ImageFacts", "read_image"]
+__all__ = ["MAX_IMAGES_BYTES", "MAX_IMAGE_BYTES", "MAX_IMAGE_SIDE", "ImageFacts", "read_image"]
 
 MAX_IMAGE_BYTES = 10 * 1024 * 1024
 """Decoded bytes of one image."""

@@ -124,11 +124,6 @@ ADDRESSES = (
         gettext_noop("Enter the address of your memory system."),
     ),
     ReasonText(
-        "parser_disagreement",
-        gettext_noop("A URL that all readers read alike."),
-        gettext_noop("Write the URL in its plainest form."),
-    ),
-    ReasonText(
         "port_syntax",
         gettext_noop("A port from 1 to 65535 in decimal digits."),
         gettext_noop("Correct the port, or leave it out."),

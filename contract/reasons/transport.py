@@ -19,6 +19,11 @@ TRANSPORT = (
         gettext_noop("Start the server, and open its port in the firewall for connections from outside."),
     ),
     ReasonText(
+        "unreachable",
+        gettext_noop("A host that the network can reach."),
+        gettext_noop("Check that the address is reachable from outside and that no firewall drops packets."),
+    ),
+    ReasonText(
         "connect_timeout",
         gettext_noop("A connection within 10 seconds."),
         gettext_noop("Check that the address is reachable from outside and that no firewall drops packets."),
