@@ -63,9 +63,9 @@ def _is_shallow_and_finite(document: Any) -> bool:
     """Tell whether no container stands deeper than `MAX_DEPTH` and no number is infinite, a level at a time."""
     if document.__class__ not in _CONTAINERS:
         return document not in _INFINITIES
-    level = [document]
+    level: list[Any] = [document]
     for _ in range(MAX_DEPTH):
-        found = [
+        found: list[Any] = [
             value
             for container in level
             for value in (container.values() if container.__class__ is dict else container)

@@ -1,0 +1,245 @@
+"""One bounded HTTP/1.1 exchange on one connection: a request out, a response in, under caps and deadlines.
+
+h11 does the framing over an asyncio stream. What this layer lacks cannot be switched on by mistake: no redirects,
+no cookies, no proxies, no decoding of compressed bodies, no second use of a connection.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+import h11
+
+from contract.guard import Connection
+
+__all__ = ["CallBudget", "Fault", "Meter", "Response", "exchange"]
+
+READ_SIZE = 65_536
+WRITE_SIZE = 262_144
+MAX_HEADER_BYTES = 64 * 1024
+MAX_HEADER_FIELDS = 200
+MIN_CHUNK_BYTES = 32
+CHUNKS_BEFORE_MEAN = 20_000
+FREE_INFORMATIONAL = 100
+ERROR_BODY_BYTES = 64 * 1024
+"""What is read of a body whose status alone decides."""
+ERROR_BODY_SECONDS = 5.0
+ANSWERING = (200, 202)
+
+
+@dataclass(frozen=True, slots=True)
+class CallBudget:
+    """Deadlines of one call, in seconds. Source: the wire contract (30 minutes a request)."""
+
+    connect_s: float = 10.0
+    write_s: float = 60.0
+    headers_s: float = 1800.0
+    body_s: float = 120.0
+    total_s: float = 1830.0
+
+
+@dataclass(slots=True)
+class Meter:
+    """What passed over the wire so far; filled while a call runs, so that a failed one is measured too."""
+
+    sent: int = 0
+    received: int = 0
+    first_sent: float = 0.0
+    last_received: float = 0.0
+    status: int | None = None
+    began: bytes = b""
+
+    @property
+    def latency_ms(self) -> float:
+        """Milliseconds from the first byte sent to the last byte received, or to now when none came."""
+        if not self.first_sent:
+            return 0.0
+        return ((self.last_received or time.perf_counter()) - self.first_sent) * 1000
+
+
+class Fault(Exception):  # noqa: N818 - an outcome that the caller turns into a verdict
+    """The exchange failed; `code` is a reason code, `flags` remarks beside it."""
+
+    def __init__(self, code: str, got: str = "", flags: tuple[str, ...] = ()) -> None:
+        super().__init__(code)
+        self.code = code
+        self.got = got
+        self.flags = flags
+
+
+@dataclass(frozen=True, slots=True)
+class Response:
+    """A response as it came: names of headers in lower case, repeated ones joined by a comma."""
+
+    status: int
+    headers: Mapping[str, str]
+    body: bytes
+
+
+@dataclass(slots=True)
+class _Exchange:
+    connection: Connection
+    budget: CallBudget
+    max_body: int
+    meter: Meter
+    http: h11.Connection = field(
+        default_factory=lambda: h11.Connection(h11.CLIENT, max_incomplete_event_size=MAX_HEADER_BYTES)
+    )
+
+    async def send(self, method: str, target: str, headers: Sequence[tuple[str, str]], body: bytes) -> None:
+        """Send the request. A peer that closes early may have answered already, so that is not yet an error."""
+        request = h11.Request(method=method, target=target, headers=list(headers))
+        try:
+            await self._write(self.http.send(request) or b"")
+            for start in range(0, len(body), WRITE_SIZE):
+                await self._write(self.http.send(h11.Data(data=body[start : start + WRITE_SIZE])) or b"")
+            await self._write(self.http.send(h11.EndOfMessage()) or b"")
+        except ConnectionError:
+            pass
+        except TimeoutError:
+            raise Fault("read_timeout", "the request was not taken") from None
+
+    async def _write(self, data: bytes) -> None:
+        if not data:
+            return
+        self.meter.first_sent = self.meter.first_sent or time.perf_counter()
+        self.connection.writer.write(data)
+        self.meter.sent += len(data)
+        async with asyncio.timeout(self.budget.write_s):
+            await self.connection.writer.drain()
+
+    async def receive_head(self) -> h11.Response:
+        """Wait for the response's status and headers, past any informational responses."""
+        informational = 0
+        while True:
+            event = await self._next_event()
+            if isinstance(event, h11.Response):
+                _check_head(event)
+                self.meter.status = event.status_code
+                return event
+            if not isinstance(event, h11.InformationalResponse) or event.status_code == 101:
+                raise Fault("invalid_http", "HTTP 101" if isinstance(event, h11.InformationalResponse) else "")
+            informational += 1
+            if informational > FREE_INFORMATIONAL:  # a flood is read slowly, until the deadline ends it
+                await asyncio.sleep(0.01)
+
+    async def receive_body(self) -> bytes:
+        """Read the body of an answer, whole."""
+        pieces: list[bytes] = []
+        size = chunks = 0
+        while True:
+            event = await self._next_event()
+            if not isinstance(event, h11.Data):
+                return b"".join(pieces)
+            pieces.append(bytes(event.data))
+            size += len(event.data)
+            chunks += event.chunk_start
+            if size > self.max_body:
+                raise Fault("body_too_large", f"over {self.max_body} bytes")
+            if chunks > CHUNKS_BEFORE_MEAN and size < chunks * MIN_CHUNK_BYTES:
+                raise Fault("chunks_too_small", f"{size} bytes in {chunks} chunks")
+            if chunks % 1000 == 999:  # thousands of small chunks in one read must not hold the loop
+                await asyncio.sleep(0)
+
+    async def receive_beginning(self) -> bytes:
+        """Read what comes at once of a body that decides nothing, as evidence."""
+        body = b""
+        try:
+            async with asyncio.timeout(ERROR_BODY_SECONDS):
+                while len(body) < ERROR_BODY_BYTES:
+                    event = await self._next_event()
+                    if not isinstance(event, h11.Data):
+                        break
+                    body += bytes(event.data)
+        except (TimeoutError, Fault):
+            pass
+        return body[:ERROR_BODY_BYTES]
+
+    async def _next_event(self) -> object:
+        try:
+            while (event := self.http.next_event()) is h11.NEED_DATA:
+                await self._read()
+        except h11.RemoteProtocolError as error:
+            raise self._protocol_fault(error) from None
+        return event
+
+    async def _read(self) -> None:
+        try:
+            data = await self.connection.reader.read(READ_SIZE)
+        except (ConnectionError, OSError) as error:
+            if isinstance(error, TimeoutError):
+                raise
+            raise Fault("reset" if self.meter.status is None else "truncated_body") from None
+        if data:
+            self.meter.received += len(data)
+            self.meter.last_received = time.perf_counter()
+            self.meter.began = self.meter.began or data[:5]
+        elif self.meter.status is None and (
+            not self.meter.began or self.meter.began == b"HTTP/"[: len(self.meter.began)]
+        ):
+            raise Fault("reset", "the connection was closed before an answer")
+        self.http.receive_data(data)
+
+    def _protocol_fault(self, error: h11.RemoteProtocolError) -> Fault:
+        if error.error_status_hint == 431:
+            return Fault("headers_too_large")
+        if self.meter.status is not None and self.http.trailing_data[1]:
+            return Fault("truncated_body", str(error))
+        return Fault("invalid_http", str(error))
+
+
+def _check_head(event: h11.Response) -> None:
+    size = sum(len(name) + len(value) for name, value in event.headers)
+    if size > MAX_HEADER_BYTES or len(event.headers) > MAX_HEADER_FIELDS:
+        raise Fault("headers_too_large", f"{len(event.headers)} fields, {size} bytes")
+
+
+def _joined(event: h11.Response) -> dict[str, str]:
+    headers: dict[str, str] = {}
+    for name, value in event.headers:
+        key, text = name.decode("ascii", "replace"), value.decode("latin-1")
+        headers[key] = f"{headers[key]}, {text}" if key in headers else text
+    return headers
+
+
+async def exchange(
+    connection: Connection,
+    method: str,
+    target: str,
+    headers: Sequence[tuple[str, str]],
+    body: bytes,
+    *,
+    budget: CallBudget,
+    max_body: int,
+    meter: Meter,
+) -> Response:
+    """Send one request and return its response; `meter` holds the measures, also when this raises.
+
+    Raises `Fault` with reset, truncated_body, read_timeout, invalid_http, headers_too_large, body_too_large or
+    chunks_too_small. The caller drops the connection afterwards, whatever happened.
+    """
+    run = _Exchange(connection, budget, max_body, meter)
+    await run.send(method, target, headers, body)
+    try:
+        async with asyncio.timeout(budget.headers_s):
+            head = await run.receive_head()
+    except TimeoutError:
+        raise Fault("read_timeout") from None
+    if head.status_code not in ANSWERING:
+        return Response(head.status_code, _joined(head), await run.receive_beginning())
+    _check_announced(head, max_body)
+    try:
+        async with asyncio.timeout(budget.body_s):
+            received = await run.receive_body()
+    except TimeoutError:
+        raise Fault("read_timeout", f"{meter.received} bytes in time", ("body_too_slow",)) from None
+    return Response(head.status_code, _joined(head), received)
+
+
+def _check_announced(head: h11.Response, max_body: int) -> None:
+    for name, value in head.headers:
+        if name == b"content-length" and int(value) > max_body:
+            raise Fault("body_too_large", f"{value.decode()} bytes announced")
