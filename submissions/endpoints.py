@@ -4,9 +4,10 @@ import ipaddress
 
 from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
+from django.utils.translation import gettext
 from django.utils.translation import gettext as _
 
-from contract.guard import Endpoint, GuardPolicy, Refused, parse_endpoint
+from contract.guard import Endpoint, GuardPolicy, Refused, parse_endpoint, parse_targets
 from contract.reasons import reason_text
 from submissions.refusals import Refusal
 
@@ -14,7 +15,7 @@ from submissions.refusals import Refusal
 def guard_policy() -> GuardPolicy:
     """The guard's policy from the settings. Raises ImproperlyConfigured for a malformed target or network."""
     return GuardPolicy(
-        allowed_private_targets=frozenset(map(_host_and_port, settings.AML_ALLOWED_PRIVATE_TARGETS)),
+        allowed_private_targets=_targets(),
         own_hosts=frozenset(host.lower() for host in settings.AML_OWN_HOSTS if host and host != "*"),
         allow_ipv6=settings.AML_OUTBOUND_ALLOW_IPV6,
         deny_networks=tuple(map(_network, settings.AML_OUTBOUND_DENY_NETWORKS)),
@@ -27,22 +28,23 @@ def check_endpoint(url: str, placeholder: bool = False) -> Endpoint:
         return parse_endpoint(url, guard_policy(), placeholder=placeholder)
     except Refused as refused:
         text = reason_text(refused.code)
-        message = _("Expected: %(expected)s %(advice)s") % {"expected": _(text.expected), "advice": _(text.advice)}
+        message = _("Expected: %(expected)s %(advice)s") % {
+            "expected": gettext(text.expected),
+            "advice": gettext(text.advice),
+        }
         raise Refusal(refused.code, message, status=422) from None
 
 
 def is_allowed_private(endpoint: Endpoint) -> bool:
     """Whether the operator opened this private target by name: such a one is exempt from the https rule."""
-    return (endpoint.host, endpoint.port) in guard_policy().allowed_private_targets
+    return guard_policy().exempts(endpoint.host, endpoint.port)
 
 
-def _host_and_port(text: str) -> tuple[str, int]:
-    host, _colon, port = text.strip().rpartition(":")
-    if not host or not port.isdecimal():
-        raise ImproperlyConfigured(
-            f"AML_ALLOWED_PRIVATE_TARGETS holds {text!r}. Expected host:port, such as 127.0.0.1:8801."
-        )
-    return host.lower(), int(port)
+def _targets() -> frozenset[tuple[str, int]]:
+    try:
+        return parse_targets(settings.AML_ALLOWED_PRIVATE_TARGETS)
+    except ValueError as error:
+        raise ImproperlyConfigured(f"AML_ALLOWED_PRIVATE_TARGETS: {error}, such as 127.0.0.1:8801.") from None
 
 
 def _network(text: str) -> ipaddress.IPv4Network | ipaddress.IPv6Network:

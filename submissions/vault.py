@@ -148,8 +148,9 @@ def _binding(version: Version) -> bytes:
 def _origin(url: str) -> str:
     """Scheme, host and port of a URL that the guard has already put into its plain form."""
     parts = urlsplit(url)
-    scheme = parts.scheme.lower()
-    return f"{scheme}://{(parts.hostname or '').lower()}:{parts.port or _DEFAULT_PORTS.get(scheme, 0)}"
+    scheme, host = parts.scheme.lower(), (parts.hostname or "").lower()
+    host = f"[{host}]" if ":" in host else host
+    return f"{scheme}://{host}:{parts.port or _DEFAULT_PORTS.get(scheme, 0)}"
 
 
 def _encoded(data: bytes) -> str:
