@@ -236,6 +236,8 @@ REST_FRAMEWORK = {
     "DEFAULT_PERMISSION_CLASSES": ["rest_framework.permissions.AllowAny"],
     "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
     "DEFAULT_PARSER_CLASSES": ["rest_framework.parsers.JSONParser"],
+    "DEFAULT_PAGINATION_CLASS": "aml.api.pagination.CursorPages",
+    "DEFAULT_THROTTLE_CLASSES": ["aml.api.throttling.KeyThrottle", "aml.api.throttling.AddressThrottle"],
     "DEFAULT_SCHEMA_CLASS": "drf_spectacular.openapi.AutoSchema",
     "EXCEPTION_HANDLER": "aml.api.errors.answer_error",
     "UNAUTHENTICATED_USER": None,

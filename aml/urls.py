@@ -21,5 +21,6 @@ pages: list[URLPattern | URLResolver] = [
 ]
 
 urlpatterns: list[URLPattern | URLResolver] = [
+    path("api/v1/", include("aml.api.urls")),
     *i18n_patterns(*pages),
 ]

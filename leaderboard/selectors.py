@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from datetime import date, datetime, time, timedelta
 from typing import Any
+from uuid import UUID
 from zoneinfo import ZoneInfo
 
 from django.conf import settings
@@ -11,10 +12,12 @@ from django.utils.dateparse import parse_date, parse_datetime
 from django.utils.translation import gettext as _
 
 from evaluation.models import Job, PublicationReview
-from leaderboard.models import Board, Snapshot
+from leaderboard.facts import utc_text
+from leaderboard.models import Board, Entry, Snapshot
 from submissions.models import Cycle, Division, Track, Version
 from submissions.refusals import Refusal
 
+ENTRY_SCHEMA = "aml.entry.v1"
 YEARS = range(2000, 3000)
 """Years that `as_of` may name: far enough from the ends of the calendar for any zone."""
 
@@ -83,6 +86,34 @@ def snapshot_as_of(board: Board, as_of: str) -> Snapshot | None:
 def board_payload(snapshot: Snapshot) -> dict[str, Any]:
     """A snapshot as it is given out: its content, and the digest that proves it."""
     return {"schema": snapshot.payload["schema"], "digest": snapshot.digest, "board": snapshot.payload}
+
+
+def find_entry(entry_id: UUID) -> Entry | None:
+    """An entry that readers may open."""
+    return Entry.objects.public().filter(pk=entry_id).select_related("board__cycle").first()
+
+
+def entry_payload(entry: Entry) -> dict[str, Any]:
+    """An entry as it is given out; of a withdrawn one the name, the time and the reason stay."""
+    is_published = entry.state == Entry.State.PUBLISHED
+    return {
+        "schema": ENTRY_SCHEMA,
+        "id": str(entry.pk),
+        "state": entry.state,
+        "team": entry.team_name,
+        "system": entry.system_name,
+        "version": entry.version_label,
+        "published_at": utc_text(entry.published_at),
+        "withdrawn_at": utc_text(entry.withdrawn_at),
+        "withdrawn_reason": entry.withdrawn_reason,
+        "facts": entry.facts if is_published else None,
+    }
+
+
+def withdrawn_entries(snapshot: Snapshot) -> dict[str, dict[str, Any]]:
+    """Tombstones, by id, of entries that stand in `snapshot` and were withdrawn after it was taken."""
+    gone = Entry.objects.withdrawn().filter(board=snapshot.board_id, withdrawn_at__gt=snapshot.created_at)
+    return {str(entry.pk): entry_payload(entry) for entry in gone}
 
 
 def board_excerpt(*, rows: int = 5) -> BoardExcerpt | None:

@@ -1,17 +1,21 @@
 """A Leaderboard Key in the header of an API request."""
 
-from typing import Any
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
 
 from django.utils import timezone
 from drf_spectacular.extensions import OpenApiAuthenticationExtension
 from rest_framework.authentication import BaseAuthentication, get_authorization_header
 from rest_framework.permissions import BasePermission
 from rest_framework.request import Request
-from rest_framework.views import APIView
 
 from submissions.keys import verify_api_key
 from submissions.models import LeaderboardKey
 from submissions.throttle import client_address
+
+if TYPE_CHECKING:
+    from rest_framework.views import APIView  # imports this module by way of the settings
 
 
 class LeaderboardKeyAuthentication(BaseAuthentication):

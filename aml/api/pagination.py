@@ -1,0 +1,25 @@
+"""Lists in pages: a cursor that stays right while rows are added."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from django.db.models import QuerySet
+from rest_framework.pagination import CursorPagination
+from rest_framework.request import Request
+
+if TYPE_CHECKING:
+    from rest_framework.views import APIView  # imports this module by way of the settings
+
+
+class CursorPages(CursorPagination):
+    """`{"next", "previous", "results"}`, newest first; `page_size` up to 200. A view may set its own `ordering`."""
+
+    page_size = 50
+    page_size_query_param = "page_size"
+    max_page_size = 200
+    ordering = "-created_at"
+
+    def get_ordering(self, request: Request, queryset: QuerySet[Any], view: APIView) -> tuple[str, ...]:
+        ordering = getattr(view, "ordering", None) or self.ordering
+        return (ordering,) if isinstance(ordering, str) else tuple(ordering)

@@ -1,0 +1,66 @@
+"""The names of what a board shows, in the reader's language."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from django.utils.translation import get_language
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext as translated  # translates messages from data
+
+from benchmarks.datasets.model import CAPABILITIES
+from benchmarks.datasets.registry import DATASETS
+from evaluation.models import Item
+from leaderboard.facts import REFERENCE_ARM
+
+
+def capability_title(code: str) -> str:
+    """`A Explicit facts` for A; the code itself where nobody knows it."""
+    return translated(CAPABILITIES[code]) if code in CAPABILITIES else code
+
+
+def category_title(code: str) -> str:
+    """A dataset's own category; codes are `<category>` or `<dataset>/<category>`."""
+    own = code.rpartition("/")[2]
+    for kind in DATASETS.values():
+        if own in kind.categories:
+            return translated(kind.categories[own])
+    return own
+
+
+def dataset_title(name: str, facts: Mapping[str, Any]) -> str:
+    """A dataset's title out of an entry's facts."""
+    titles: Mapping[str, str] = facts.get("title") or {}
+    language = "zh-hans" if (get_language() or "").startswith("zh") else "en"
+    return titles.get(language) or titles.get("en") or name
+
+
+def label_title(label: str) -> str:
+    """Where an entry comes from."""
+    return _("Reference arm") if label == REFERENCE_ARM else _("Submitted by API")
+
+
+def backend_title(part: Mapping[str, str]) -> str:
+    """An answer or judge model with its backend, as it stands in an entry's facts."""
+    if part.get("backend") == "offline":
+        return _("%(model)s (offline backend)") % {"model": part.get("model", "")}
+    if part.get("backend") == "rules":
+        return _("rules of the metric")
+    return part.get("model", "")
+
+
+def item_state_title(state: str) -> str:
+    return str(Item.State(state).label) if state in Item.State.values else state
+
+
+def efficiency_title(name: str) -> str:
+    """What a figure of `facts.EFFICIENCY` measures."""
+    titles = {
+        "add_p50_ms": _("Add, median latency"),
+        "add_p95_ms": _("Add, 95th percentile"),
+        "search_p50_ms": _("Search, median latency"),
+        "search_p95_ms": _("Search, 95th percentile"),
+        "characters_p50": _("Characters returned, median"),
+        "characters_mean": _("Characters returned, mean"),
+        "memories_mean": _("Memories returned, mean"),
+    }
+    return titles.get(name, name)
