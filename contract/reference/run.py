@@ -1,0 +1,34 @@
+"""Runs the reference server until it is told to stop."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import uvicorn
+
+from contract.auth import AuthScheme
+from contract.reference.app import create_app
+from contract.reference.store import MemoryStore
+
+__all__ = ["run"]
+
+
+def run(
+    host: str = "127.0.0.1",
+    port: int = 8801,
+    database: str | Path = ":memory:",
+    auth: AuthScheme = AuthScheme.NONE,
+    key: str = "",
+    *,
+    log_level: str = "warning",
+) -> None:
+    """Serve on `host` and `port` until SIGINT or SIGTERM. `database` is a file, or ``:memory:``.
+
+    Raises `ValueError` when `auth` asks for a key and there is none.
+    """
+    store = MemoryStore(database)
+    try:
+        app = create_app(store, auth=auth, key=key)
+        uvicorn.run(app, host=host, port=port, log_level=log_level, access_log=False, timeout_graceful_shutdown=5)
+    finally:
+        store.close()
