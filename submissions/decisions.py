@@ -47,7 +47,6 @@ from django.utils.translation import gettext_lazy, ngettext
 from submissions.outbox import Letter
 from submissions.refusals import Refusal
 
-
 MANY = 100
 """Rows that one list action may decide."""
 
@@ -106,7 +105,7 @@ class ReadOnlyAdmin(admin.ModelAdmin):
     def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         return False
 
-    def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> Sequence[Any]:
+    def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> list[Any]:
         names = [field.name for field in self.opts.fields if field.editable and not field.primary_key]
         shown = [*names, *(field.name for field in self.opts.many_to_many)]
         return [*dict.fromkeys([*shown, *super().get_readonly_fields(request, obj)])]
