@@ -8,11 +8,11 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from zoneinfo import ZoneInfo
 
+from django.conf import settings
 from django.db import transaction
 from django.db.models import Exists, OuterRef
-from django.utils import timezone
-from django.utils.formats import date_format
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
@@ -175,5 +175,5 @@ def _left(left: int, limit: int) -> str:
 
 
 def _told(moment: datetime) -> str:
-    local = timezone.localtime(moment)
-    return f"{date_format(local, 'Y-m-d H:i')} ({local.tzname()})"
+    local = moment.astimezone(ZoneInfo(settings.AML_BOARD_TIME_ZONE))
+    return f"{local:%Y-%m-%d %H:%M} (UTC{local.isoformat()[-6:]})"

@@ -14,9 +14,11 @@ from django.conf import settings
 from django.db import transaction
 from django.utils.translation import gettext as _
 
+from benchmarks.judging.judge import prompt_hashes as judge_prompts
 from benchmarks.models import Bundle
 from benchmarks.selectors import scopes_of
 from evaluation.models import Release
+from evaluation.pipeline.answering.chat import prompt_hashes as answer_prompts
 from submissions.audit import append_event
 from submissions.refusals import Refusal
 
@@ -24,6 +26,9 @@ TOP_K = 100
 SEED = 7
 MAX_TOKENS = 256
 TOKEN_BUDGET = 8000
+CHAT_ID = "chat.v1"
+OFFLINE_ID = "offline.extract.v1"
+RULES_ID = "rules"
 
 # What decides a score: from the dataset's bytes over the requests and the reading of responses to the aggregation.
 _CODE = (
@@ -164,15 +169,13 @@ def _retire(release: Release, *, actor: str) -> None:
 
 
 def _answer_baseline() -> dict[str, Any]:
-    from evaluation.pipeline.answering import OFFLINE_ID, prompt_hashes
-
     online = bool(settings.AML_ANSWER_BASE_URL)
     return {
         "backend": "openai" if online else "offline",
-        "id": "chat.v1" if online else OFFLINE_ID,
+        "id": CHAT_ID if online else OFFLINE_ID,
         "model": settings.AML_ANSWER_MODEL if online else OFFLINE_ID,
         "base_url_host": urlsplit(settings.AML_ANSWER_BASE_URL).hostname or "",
-        "prompts": dict(prompt_hashes()) if online else {},
+        "prompts": dict(answer_prompts()) if online else {},
         "temperature": 0,
         "seed": SEED,
         "max_tokens": MAX_TOKENS,
@@ -181,14 +184,12 @@ def _answer_baseline() -> dict[str, Any]:
 
 
 def _judge_baseline() -> dict[str, Any]:
-    from benchmarks.judging import prompt_hashes
-
     online = bool(settings.AML_JUDGE_BASE_URL)
     return {
         "backend": "openai" if online else "rules",
-        "model": settings.AML_JUDGE_MODEL if online else "rules",
+        "model": settings.AML_JUDGE_MODEL if online else RULES_ID,
         "base_url_host": urlsplit(settings.AML_JUDGE_BASE_URL).hostname or "",
-        "prompts": dict(prompt_hashes()) if online else {},
+        "prompts": dict(judge_prompts()) if online else {},
     }
 
 

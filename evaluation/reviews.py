@@ -99,7 +99,7 @@ def _decide(review: PublicationReview, state: str, *, actor: str, reason: str, a
 
 def _write_letter(review: PublicationReview, event: str) -> None:
     key = review.job.key
-    if key is None or not key.contact_email:
+    if key is None:
         return
-    context = {**letter_context(review.job, language=key.language), "note": review.note_to_team}
+    context = letter_context(review.job, reason=review.note_to_team)
     queue_mail(event=event, to=key.contact_email, language=key.language, context=context)

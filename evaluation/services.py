@@ -4,19 +4,17 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 
-from django.conf import settings
 from django.db import IntegrityError, transaction
-from django.urls import reverse
-from django.utils import translation
 from django.utils.translation import gettext as _
 
 from evaluation import admission, quotas
+from evaluation.failures import failure_text
 from evaluation.gate import check_publication
 from evaluation.models import Event, Job, PublicationReview, Receipt, Release, StageProgress
 from evaluation.releases import pipeline_code_hash
 from submissions.audit import append_event
 from submissions.keys import require_scope
-from submissions.models import LeaderboardKey, Version
+from submissions.models import LeaderboardKey, Track, Version
 from submissions.outbox import queue_mail
 from submissions.refusals import Refusal
 
@@ -67,7 +65,7 @@ def submit_job(
     return job
 
 
-def cancel_job(*, job: Job, actor: str, at: datetime) -> Job:
+def cancel_job(*, job: Job, actor: str, at: datetime, reason: str = "") -> Job:
     """End a job that nobody works on at once, or ask the worker that has it to stop. Receipts stay.
 
     A job of which nothing was sent gets its slot back. Raises Refusal when the job has ended already.
@@ -76,7 +74,9 @@ def cancel_job(*, job: Job, actor: str, at: datetime) -> Job:
         locked = Job.objects.select_for_update(of=("self",)).get(pk=job.pk)
         if not locked.is_active:
             raise Refusal("job_ended", _("This run has ended already; there is nothing to cancel."))
-        append_event(actor=actor, action="job.cancel_requested", subject=locked, before={"state": locked.state})
+        append_event(
+            actor=actor, action="job.cancel_requested", subject=locked, reason=reason, before={"state": locked.state}
+        )
         if _is_held(locked, at):
             Job.objects.filter(pk=locked.pk).update(cancel_requested=True)
         else:
@@ -230,9 +230,9 @@ def _open_review(job: Job) -> None:
 
 def _write_letters(job: Job, *, refunded: bool) -> None:
     key = job.key
-    if key is None or not key.contact_email:
+    if key is None:
         return
-    context = letter_context(job, language=key.language)
+    context = letter_context(job)
     if job.state != Job.State.CANCELLED:
         event = "full_finished" if job.mode == Job.Mode.FULL else "smoke_finished"
         queue_mail(event=event, to=key.contact_email, language=key.language, context=context)
@@ -240,19 +240,15 @@ def _write_letters(job: Job, *, refunded: bool) -> None:
         queue_mail(event="quota_refunded", to=key.contact_email, language=key.language, context=context)
 
 
-def letter_context(job: Job, *, language: str) -> dict[str, Any]:
-    """What a letter about a run may say: which run, how it ended, where to read on. Never a score, never a secret."""
-    with translation.override(language):
-        return {
-            "job_id": str(job.pk),
-            "system": str(job.version.system),
-            "version": job.version.label,
-            "track": str(job.get_track_display()),
-            "mode": str(job.get_mode_display()),
-            "run_label": job.run_label,
-            "state": job.state,
-            "state_text": str(job.get_state_display()),
-            "blame": job.blame,
-            "code": job.failure_code,
-            "url": f"{settings.AML_SITE_URL}{reverse('evaluation:job', args=[job.pk])}",
-        }
+def letter_context(job: Job, *, reason: str = "") -> dict[str, Any]:
+    """What a letter about a run may say: which run, and how it ended. Never a score, never a secret."""
+    return {
+        "team": job.version.system.team.name,
+        "system": job.version.system.name,
+        "version": job.version.label,
+        "track": Track(job.track).label,
+        "mode": Job.Mode(job.mode).label,
+        "run_label": job.run_label,
+        "succeeded": job.state == Job.State.SUCCEEDED,
+        "reason": reason or failure_text(job.failure_code).title,
+    }

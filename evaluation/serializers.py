@@ -1,0 +1,166 @@
+"""What the API takes and gives: the requests that start a run, and the shape of the answers for the API's description."""
+
+from typing import Any
+
+from rest_framework import serializers
+
+from evaluation.admission import LABEL_LENGTH
+from evaluation.models import Job, Receipt
+from evaluation.payloads import receipt_payload
+from submissions.models import Track
+
+
+class SmokeTestRequest(serializers.Serializer):
+    """Starts a smoke test; concurrency is what the version declared unless said otherwise."""
+
+    version = serializers.UUIDField(help_text="id of a version that is bound to the key")
+    track = serializers.ChoiceField(choices=Track.choices)
+    run_label = serializers.CharField(max_length=LABEL_LENGTH, help_text="each label can be used once")
+    add_concurrency = serializers.IntegerField(min_value=1, required=False)
+    search_concurrency = serializers.IntegerField(min_value=1, required=False)
+
+
+class EvalJobRequest(SmokeTestRequest):
+    """Starts a full evaluation."""
+
+    checklist = serializers.DictField(
+        child=serializers.BooleanField(),
+        help_text="true for each of: smoke_passed, api_contract, run_notes, disclosure, integrity; "
+        "for open-source methods also declared_models",
+    )
+
+
+class AllowanceAnswer(serializers.Serializer):
+    track = serializers.CharField()
+    mode = serializers.CharField()
+    allowed = serializers.BooleanField()
+    left = serializers.IntegerField()
+    limit = serializers.IntegerField()
+    next_at = serializers.DateTimeField(allow_null=True)
+    refusal_code = serializers.CharField(allow_blank=True)
+    message = serializers.CharField()
+
+
+class QuotasAnswer(serializers.Serializer):
+    cycle = serializers.CharField()
+    quotas = AllowanceAnswer(many=True)
+
+
+class VersionAnswer(serializers.Serializer):
+    id = serializers.UUIDField()
+    system = serializers.CharField()
+    label = serializers.CharField()  # type: ignore[assignment]
+
+
+class ReleaseAnswer(serializers.Serializer):
+    name = serializers.CharField()
+    digest = serializers.CharField()
+
+
+class StageAnswer(serializers.Serializer):
+    stage = serializers.ChoiceField(choices=Job.Stage.choices)
+    state = serializers.CharField(help_text="waiting, running, done or stopped")
+    done = serializers.IntegerField()
+    total = serializers.IntegerField()
+    retries = serializers.IntegerField()
+    rate = serializers.FloatField(allow_null=True, help_text="units a second")
+    eta_s = serializers.FloatField(allow_null=True)
+
+
+class ProgressAnswer(serializers.Serializer):
+    stage = serializers.ChoiceField(choices=Job.Stage.choices)
+    queue_position = serializers.IntegerField(allow_null=True)
+    heartbeat_at = serializers.DateTimeField(allow_null=True)
+    is_stalled = serializers.BooleanField()
+    retries = serializers.IntegerField()
+    stages = StageAnswer(many=True)
+
+
+class FailureAnswer(serializers.Serializer):
+    code = serializers.CharField()
+    title = serializers.CharField()
+    expected = serializers.CharField()
+    got = serializers.CharField()
+    advice = serializers.CharField()
+    http_status = serializers.IntegerField(allow_null=True)
+    kind = serializers.CharField()
+    request_id = serializers.CharField()
+    blame = serializers.ChoiceField(choices=Job.Blame.choices)
+
+
+class CheckAnswer(serializers.Serializer):
+    name = serializers.CharField()
+    title = serializers.CharField()
+    passed = serializers.BooleanField()
+    observed = serializers.CharField()
+    expected = serializers.CharField()
+
+
+class ReviewAnswer(serializers.Serializer):
+    state = serializers.CharField()
+    note = serializers.CharField()
+    decided_at = serializers.DateTimeField(allow_null=True)
+    checks = CheckAnswer(many=True)
+
+
+class JobAnswer(serializers.Serializer):
+    id = serializers.UUIDField()
+    mode = serializers.ChoiceField(choices=Job.Mode.choices)
+    track = serializers.ChoiceField(choices=Track.choices)
+    cycle = serializers.CharField()
+    version = VersionAnswer()
+    release = ReleaseAnswer()
+    run_label = serializers.CharField()
+    add_concurrency = serializers.IntegerField()
+    search_concurrency = serializers.IntegerField()
+    top_k = serializers.IntegerField()
+    state = serializers.ChoiceField(choices=Job.State.choices)
+    cancel_requested = serializers.BooleanField()
+    slot = serializers.CharField(help_text="spent, refunded or none")
+    created_at = serializers.DateTimeField()
+    started_at = serializers.DateTimeField(allow_null=True)
+    ended_at = serializers.DateTimeField(allow_null=True)
+    progress = ProgressAnswer()
+    failure = FailureAnswer(allow_null=True)
+    review = ReviewAnswer(allow_null=True)
+
+
+class PartAnswer(serializers.Serializer):
+    code = serializers.CharField()
+    title = serializers.CharField()
+    score = serializers.FloatField(allow_null=True, help_text="0 to 1")
+    n = serializers.IntegerField()
+
+
+class ResultAnswer(serializers.Serializer):
+    overall = serializers.FloatField(help_text="0 to 1")
+    n = serializers.IntegerField()
+    coverage = serializers.FloatField()
+    answerable = PartAnswer(allow_null=True)
+    categories = PartAnswer(many=True)
+    capabilities = PartAnswer(many=True)
+    datasets = PartAnswer(many=True)
+    items = serializers.DictField(child=serializers.IntegerField())
+    efficiency = serializers.DictField(child=serializers.FloatField())
+    digest = serializers.CharField()
+
+
+class ReceiptAnswer(serializers.Serializer):
+    id = serializers.IntegerField()
+    kind = serializers.CharField()
+    request_id = serializers.CharField()
+    attempt = serializers.IntegerField()
+    started_at = serializers.DateTimeField()
+    ended_at = serializers.DateTimeField()
+    latency_ms = serializers.FloatField()
+    http_status = serializers.IntegerField(allow_null=True)
+    bytes_sent = serializers.IntegerField()
+    bytes_received = serializers.IntegerField()
+    verdict = serializers.CharField()
+    reason_code = serializers.CharField()
+    got = serializers.CharField()
+    flags = serializers.ListField(child=serializers.CharField())
+
+    def to_representation(self, instance: Receipt) -> dict[str, Any]:
+        """The same payload as everywhere."""
+        return receipt_payload(instance)
