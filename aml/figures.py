@@ -6,12 +6,27 @@ from zoneinfo import ZoneInfo
 from django.conf import settings
 from django.utils.dateparse import parse_date, parse_datetime
 from django.utils.translation import gettext as _
-from django.utils.translation import ngettext
+from django.utils.translation import ngettext, pgettext_lazy
 
 NOTHING = "–"
 """Stands where a number is not known."""
 
 _MINUTE, _HOUR, _DAY = 60, 3600, 86400
+
+_MONTHS = (
+    pgettext_lazy("month of a date", "January"),
+    pgettext_lazy("month of a date", "February"),
+    pgettext_lazy("month of a date", "March"),
+    pgettext_lazy("month of a date", "April"),
+    pgettext_lazy("month of a date", "May"),
+    pgettext_lazy("month of a date", "June"),
+    pgettext_lazy("month of a date", "July"),
+    pgettext_lazy("month of a date", "August"),
+    pgettext_lazy("month of a date", "September"),
+    pgettext_lazy("month of a date", "October"),
+    pgettext_lazy("month of a date", "November"),
+    pgettext_lazy("month of a date", "December"),
+)
 
 
 def score_text(value: float | None, digits: int = 2) -> str:
@@ -128,10 +143,4 @@ def _zone_name(local: datetime) -> str:
 
 
 def _parts(day: date) -> dict[str, object]:
-    return {"day": day.day, "month": _month(day.month), "month_number": day.month, "year": day.year}
-
-
-def _month(number: int) -> str:
-    from django.utils.dates import MONTHS
-
-    return str(MONTHS[number])
+    return {"day": day.day, "month": _MONTHS[day.month - 1], "year": day.year}

@@ -31,3 +31,16 @@ def links(place: str) -> list[dict[str, str]]:
         except NoReverseMatch:
             continue
     return found
+
+
+def explore_links() -> list[dict[str, str]]:
+    """Where the home page leads to, each with what is there."""
+    texts = [
+        ("leaderboard:index", _("Leaderboard"), _("Ranks by track and division, down to the evidence of each score.")),
+        ("evaluation:home", _("Evaluation"), _("Start runs with your key, watch them, read private results.")),
+        ("site:guide", _("Participation guide"), _("Dates, divisions, materials, prizes and rules.")),
+        ("site:documentation", _("Documentation"), _("How systems are evaluated, from request to publication.")),
+        ("site:api_guide", _("API guide"), _("Fields, samples, status and reason codes of Add and Search.")),
+        ("benchmarks:index", _("Benchmarks"), _("What is measured, with which data and metric.")),
+    ]
+    return [{"url": reverse(name), "title": str(title), "text": str(text)} for name, title, text in texts]

@@ -7,5 +7,10 @@ from aml.pages import views
 app_name = "site"
 urlpatterns = [
     path("", views.home, name="home"),
+    path("guide/", views.guide, name="guide"),
+    path("documentation/", views.documentation, name="documentation"),
+    path("api-guide/", views.api_guide, name="api_guide"),
+    path("privacy/", views.privacy, name="privacy"),
+    path("status/", views.status, name="status"),
     path("theme/", views.choose_theme, name="theme"),
 ]
