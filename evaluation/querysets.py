@@ -9,7 +9,7 @@ from django.db import models
 from django.db.models import Q
 
 if TYPE_CHECKING:
-    from evaluation.models import Job
+    from evaluation.models import Job  # noqa: F401 (named in the base class below)
     from submissions.models import LeaderboardKey
 
 

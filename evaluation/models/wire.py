@@ -51,10 +51,13 @@ class Event(models.Model):
     request_id = models.CharField(_("request id"), max_length=400, blank=True)
     body_sha256 = models.CharField(_("SHA-256 of the body"), max_length=64)
     state = models.CharField(_("state"), max_length=8, choices=State.choices, default=State.WAITING)
-    attempts = models.PositiveIntegerField(_("attempts"), default=0)
+    attempts = models.PositiveIntegerField(_("attempts"), default=0, help_text=_("every call, polls included"))
+    sends = models.PositiveIntegerField(_("times sent"), default=0)
+    polls = models.PositiveIntegerField(_("polls since it was accepted"), default=0)
     full_timeouts = models.PositiveIntegerField(_("full time-outs"), default=0)
     first_started_at = models.DateTimeField(_("first attempt"))
     next_attempt_at = models.DateTimeField(_("next attempt"), null=True, blank=True)
+    accepted_at = models.DateTimeField(_("accepted"), null=True, blank=True)
     task_id = models.CharField(_("task id of an Add that goes on"), max_length=200, blank=True)
 
     class Meta:

@@ -7,7 +7,7 @@ from hashlib import sha256
 from math import ceil, fsum
 from typing import Any
 
-__all__ = ["Aggregate", "ScoredItem", "aggregate", "digest_of", "latency_facts", "percentile"]
+__all__ = ["Aggregate", "ScoredItem", "aggregate", "digest_of", "efficiency_facts", "percentile"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,12 +64,21 @@ def digest_of(items: Iterable[ScoredItem]) -> str:
     return digest.hexdigest()
 
 
-def latency_facts(values: Sequence[float]) -> dict[str, Any]:
-    """Median, 95th percentile and n of latencies (ms) or sizes; empty without any."""
-    if not values:
-        return {}
-    ordered = sorted(values)
-    return {"p50": percentile(ordered, 50), "p95": percentile(ordered, 95), "n": len(ordered)}
+def efficiency_facts(
+    *, add_ms: Sequence[float], search_ms: Sequence[float], characters: Sequence[int], memories: Sequence[int]
+) -> dict[str, float]:
+    """Latencies on the wire of the calls that succeeded, and what the Searches returned; nothing for what is empty."""
+    facts: dict[str, float] = {}
+    for name, values in (("add", add_ms), ("search", search_ms)):
+        if values:
+            ordered = sorted(values)
+            facts |= {f"{name}_p50_ms": percentile(ordered, 50), f"{name}_p95_ms": percentile(ordered, 95)}
+    if characters:
+        facts["characters_p50"] = percentile(sorted(characters), 50)
+        facts["characters_mean"] = round(fsum(characters) / len(characters), 3)
+    if memories:
+        facts["memories_mean"] = round(fsum(memories) / len(memories), 3)
+    return facts
 
 
 def percentile(ordered: Sequence[float], percent: float) -> float:

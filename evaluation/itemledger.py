@@ -1,0 +1,149 @@
+"""Keeps answers and scores, and says which items still wait for one."""
+
+from collections.abc import AsyncIterator, Sequence
+from dataclasses import asdict, dataclass
+from datetime import datetime
+from typing import Any
+
+from django.db import transaction
+from django.db.models import Q, QuerySet
+
+from benchmarks.datasets.model import Question
+from benchmarks.judging.verdict import Judgement as JudgementFacts
+from evaluation.database_thread import DatabaseThread
+from evaluation.lease import Lease, fence
+from evaluation.ledger import unpack_memories
+from evaluation.models import Answer, Item, Job, Judgement
+from evaluation.pipeline.answering.model import Answer as AnswerFacts
+from evaluation.pipeline.ports import Clock, Fault, ItemOutcome, PendingItem
+from evaluation.progress import Progress
+from evaluation.suites import JobSuite, item_key
+
+__all__ = ["ANSWERING", "SCORING", "ItemLedger", "Step"]
+
+READ_AT_ONCE = 100
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """Answering or scoring: the stage, and the state of an item with which the models have failed for good."""
+
+    stage: Job.Stage
+    gave_up: Item.State
+    code: str
+
+    def waiting(self, job_id: Any) -> QuerySet[Item]:
+        """The items that wait for this step."""
+        is_answering = self.stage == Job.Stage.ANSWERING
+        return Item.objects.filter(job_id=job_id, state=Item.State.PENDING, answer__isnull=is_answering)
+
+
+ANSWERING = Step(Job.Stage.ANSWERING, Item.State.PLATFORM_ERROR, "answers_incomplete")
+SCORING = Step(Job.Stage.SCORING, Item.State.UNSCORED, "scores_incomplete")
+
+
+class ItemLedger:
+    """One step of a job's items, for one slice. Its SQL runs on the slice's database thread."""
+
+    def __init__(self, step: Step, *, lease: Lease, progress: Progress, thread: DatabaseThread) -> None:
+        self._step = step
+        self._lease = lease
+        self._progress = progress
+        self._thread = thread
+
+    async def due(self, suite: JobSuite, clock: Clock) -> AsyncIterator[PendingItem]:
+        """Yield the items that are due, scope by scope, reading a hundred at a time."""
+        for scope in suite.scopes():
+            dataset = scope.part.bundle.name
+            questions = {item_key(dataset, question): question for question in scope.scope.questions}
+            after = -1
+            while found := await self._thread.run(self._read, scope.ordinal, after, clock()):
+                after = found[-1].ordinal
+                for item in found:
+                    yield self._pending(item, dataset, questions[item.question_key])
+
+    async def record(self, outcomes: Sequence[ItemOutcome]) -> None:
+        """Keep what a batch of items came to. Raises LeaseLost."""
+        await self._thread.run(self._keep, outcomes)
+
+    def _read(self, scope: int, after: int, at: datetime) -> list[Item]:
+        related = "retrieval" if self._step is ANSWERING else "answer"
+        return list(
+            self._step.waiting(self._lease.job_id)
+            .filter(Q(next_attempt_at=None) | Q(next_attempt_at__lte=at), scope__ordinal=scope, ordinal__gt=after)
+            .select_related(related)
+            .order_by("ordinal")[:READ_AT_ONCE]
+        )
+
+    def _pending(self, item: Item, dataset: str, question: Question) -> PendingItem:
+        if self._step is ANSWERING:
+            memories = unpack_memories(bytes(item.retrieval.memories))
+            return PendingItem(item.pk, dataset, question, item.attempts, memories=memories)
+        return PendingItem(item.pk, dataset, question, item.attempts, answer=item.answer.text)
+
+    def _keep(self, outcomes: Sequence[ItemOutcome]) -> None:
+        faults = [outcome for outcome in outcomes if isinstance(outcome.result, Fault)]
+        answers = [outcome for outcome in outcomes if isinstance(outcome.result, AnswerFacts)]
+        scores = [outcome for outcome in outcomes if isinstance(outcome.result, JudgementFacts)]
+        with transaction.atomic():
+            fence(self._lease, stage=self._step.stage)
+            self._keep_answers(answers)
+            self._keep_scores(scores)
+            self._keep_faults(faults)
+            self._progress.add(self._step.stage, done=len(answers) + len(scores), retries=len(faults))
+            self._progress.save()
+
+    def _keep_answers(self, outcomes: Sequence[ItemOutcome]) -> None:
+        Answer.objects.bulk_create(_answer(outcome) for outcome in outcomes)
+        tried = [outcome.item for outcome in outcomes if outcome.attempts]
+        Item.objects.filter(pk__in=tried).update(attempts=0, next_attempt_at=None, error_code="")
+
+    def _keep_scores(self, outcomes: Sequence[ItemOutcome]) -> None:
+        rows = [_judgement(outcome) for outcome in outcomes]
+        Judgement.objects.bulk_create(rows)
+        scored = [Item(pk=row.item_id, state=Item.State.SCORED, score=row.score, error_code="") for row in rows]
+        Item.objects.bulk_update(scored, ["state", "score", "error_code", "next_attempt_at"])
+
+    def _keep_faults(self, outcomes: Sequence[ItemOutcome]) -> None:
+        for outcome in outcomes:
+            assert isinstance(outcome.result, Fault)
+            again = outcome.result.next_attempt_at
+            Item.objects.filter(pk=outcome.item).update(
+                attempts=outcome.attempts,
+                next_attempt_at=again,
+                error_code=outcome.result.code[:60],
+                state=Item.State.PENDING if again else self._step.gave_up,
+            )
+
+
+def _answer(outcome: ItemOutcome) -> Answer:
+    facts = outcome.result
+    assert isinstance(facts, AnswerFacts)
+    return Answer(
+        item_id=outcome.item,
+        text=facts.text,
+        model=facts.model[:120],
+        prompt_sha256=facts.prompt_sha256,
+        prompt_tokens=facts.prompt_tokens,
+        completion_tokens=facts.completion_tokens,
+        latency_ms=facts.latency_ms,
+        memories_used=facts.memories_used,
+        memories_cut=facts.memories_cut,
+    )
+
+
+def _judgement(outcome: ItemOutcome) -> Judgement:
+    facts = outcome.result
+    assert isinstance(facts, JudgementFacts)
+    return Judgement(
+        item_id=outcome.item,
+        metric=outcome.by[:40],
+        score=facts.score,
+        verdict=facts.verdict,
+        reason=facts.reason,
+        votes=[asdict(vote) for vote in facts.votes],
+        model=facts.model[:120],
+        prompt_sha256=facts.votes[0].prompt_sha256 if facts.votes else "",
+        prompt_tokens=facts.prompt_tokens,
+        completion_tokens=facts.completion_tokens,
+    )

@@ -1,0 +1,222 @@
+"""Keeps what is said to a participant: every attempt whole or not at all, behind the lease's fence."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from hashlib import sha256
+from typing import Any
+
+import msgspec
+import zstandard
+from django.db import transaction
+
+from contract.answers import SearchOutcome
+from contract.memories import Memory
+from contract.messages import content_text
+from contract.retry import GiveUp
+from evaluation.database_thread import DatabaseThread
+from evaluation.lease import Lease, fence
+from evaluation.models import Event, Item, Job, Receipt, Retrieval, Scope
+from evaluation.pipeline.plan import Planned, PlannedAdd, PlannedSearch
+from evaluation.pipeline.ports import Attempt, EventState, LeaseLost, ScopeState
+from evaluation.progress import Progress
+from evaluation.services import end_job
+
+__all__ = ["DatabaseLedger", "pack_memories", "unpack_memories"]
+
+PLATFORM_CODES = frozenset({"credential_unavailable", "credential_malformed"})
+"""Reasons for which a call was never made, and which the participant can't do anything about."""
+
+_DECODER = msgspec.json.Decoder(tuple[Memory, ...])
+
+
+def pack_memories(memories: Sequence[Memory]) -> tuple[bytes, str]:
+    """Return memories as zstandard-compressed JSON, and the SHA-256 of that JSON in hexadecimal."""
+    text = msgspec.json.encode(memories)
+    return zstandard.compress(text, 3), sha256(text).hexdigest()
+
+
+def unpack_memories(packed: bytes) -> tuple[Memory, ...]:
+    """Return the memories that `pack_memories` was given."""
+    return _DECODER.decode(zstandard.decompress(packed))
+
+
+@dataclass(slots=True)
+class _OpenScope:
+    """Primary keys of a scope that is being sent, so that keeping an attempt needs no look-up."""
+
+    pk: int
+    events: int
+    event_pks: dict[int, int]
+    item_pks: dict[int, int]
+
+
+class DatabaseLedger:
+    """The pipeline's Ledger over the database, for one slice. Its SQL runs on the slice's database thread."""
+
+    def __init__(self, lease: Lease, progress: Progress, thread: DatabaseThread) -> None:
+        self._lease = lease
+        self._progress = progress
+        self._thread = thread
+        self._open: dict[int, _OpenScope] = {}
+
+    async def open_scope(self, scope: int) -> ScopeState:
+        return await self._thread.run(self._load, scope)
+
+    async def record_attempts(self, attempts: Sequence[Attempt]) -> None:
+        await self._thread.run(self._keep, attempts)
+
+    def _load(self, ordinal: int) -> ScopeState:
+        scope = Scope.objects.get(job_id=self._lease.job_id, ordinal=ordinal)
+        rows = list(Event.objects.filter(scope=scope, ordinal__gte=scope.next_event))
+        items = Item.objects.filter(scope=scope, ordinal__gte=scope.next_event)
+        self._open[ordinal] = _OpenScope(
+            pk=scope.pk,
+            events=scope.events,
+            event_pks={row.ordinal: row.pk for row in rows},
+            item_pks=dict(items.values_list("ordinal", "pk")),
+        )
+        return ScopeState(scope.next_event, {row.ordinal: _state(row) for row in rows})
+
+    def _keep(self, attempts: Sequence[Attempt]) -> None:
+        failed = next((attempt for attempt in attempts if isinstance(attempt.decision, GiveUp)), None)
+        with transaction.atomic():
+            fence(self._lease, stage=self._progress.count(attempts))
+            self._keep_events(attempts)
+            Receipt.objects.bulk_create([self._receipt(attempt) for attempt in attempts])
+            Retrieval.objects.bulk_create([self._retrieval(attempt) for attempt in attempts if _is_retrieval(attempt)])
+            self._keep_scopes(attempts)
+            self._progress.save()
+            if failed is not None:
+                self._fail(failed)
+
+    def _keep_events(self, attempts: Sequence[Attempt]) -> None:
+        rows = [self._event(attempt) for attempt in attempts]
+        Event.objects.bulk_update([row for row in rows if row.pk], _CHANGING)
+        Event.objects.bulk_create([row for row in rows if not row.pk])
+        for attempt, row in zip(attempts, rows, strict=True):
+            self._open[attempt.scope].event_pks[row.ordinal] = row.pk
+
+    def _event(self, attempt: Attempt) -> Event:
+        scope, state = self._open[attempt.scope], attempt.state
+        return Event(
+            pk=scope.event_pks.get(attempt.event.ordinal),
+            scope_id=scope.pk,
+            ordinal=attempt.event.ordinal,
+            kind=Event.Kind.ADD if isinstance(attempt.event, PlannedAdd) else Event.Kind.SEARCH,
+            request_id=_request_id(attempt.event),
+            state=_event_state(attempt),
+            **{name: getattr(state, name) for name in _SHARED},
+        )
+
+    def _receipt(self, attempt: Attempt) -> Receipt:
+        receipt, reason = attempt.receipt, attempt.outcome.reason
+        return Receipt(
+            job_id=self._lease.job_id,
+            event_id=self._open[attempt.scope].event_pks[attempt.event.ordinal],
+            kind=receipt.kind,
+            attempt=attempt.state.attempts,
+            started_at=receipt.started_at,
+            ended_at=receipt.ended_at,
+            latency_ms=receipt.latency_ms,
+            http_status=receipt.http_status,
+            bytes_sent=receipt.bytes_sent,
+            bytes_received=receipt.bytes_received,
+            verdict=receipt.verdict,
+            reason_code=receipt.reason_code,
+            reason_got=reason.got if reason else "",
+            resolved_address=receipt.resolved_address,
+            flags=list(receipt.flags),
+        )
+
+    def _retrieval(self, attempt: Attempt) -> Retrieval:
+        assert isinstance(attempt.outcome, SearchOutcome)
+        memories = attempt.outcome.memories
+        packed, digest = pack_memories(memories)
+        return Retrieval(
+            item_id=self._open[attempt.scope].item_pks[attempt.event.ordinal],
+            count=len(memories),
+            characters=sum(len(content_text(memory.content)) for memory in memories),
+            latency_ms=attempt.receipt.latency_ms,
+            flags=list(attempt.outcome.flags),
+            memories=packed,
+            sha256=digest,
+        )
+
+    def _keep_scopes(self, attempts: Sequence[Attempt]) -> None:
+        for ordinal, next_event in {attempt.scope: attempt.next_event for attempt in attempts}.items():
+            scope = self._open[ordinal]
+            state = Scope.State.DONE if next_event == scope.events else Scope.State.PENDING
+            Scope.objects.filter(pk=scope.pk).update(next_event=next_event, state=state)
+
+    def _fail(self, attempt: Attempt) -> None:
+        """End the job for an event that no attempt can mend, in the transaction that keeps the attempt."""
+        assert isinstance(attempt.decision, GiveUp)
+        reason = attempt.decision.reason
+        ours = reason.code in PLATFORM_CODES
+        scope = self._open[attempt.scope]
+        if not ours:
+            Scope.objects.filter(pk=scope.pk).update(state=Scope.State.FAILED)
+            if isinstance(attempt.event, PlannedSearch):
+                Item.objects.filter(pk=scope.item_pks[attempt.event.ordinal]).update(
+                    state=Item.State.PARTICIPANT_ERROR, score=0.0, error_code=reason.code
+                )
+        ended = end_job(
+            job_id=self._lease.job_id,
+            token=self._lease.token,
+            state=Job.State.FAILED,
+            blame=Job.Blame.PLATFORM if ours else Job.Blame.PARTICIPANT,
+            code="secret_unavailable" if ours else reason.code,
+            detail=_detail(attempt, attempt.decision),
+            at=attempt.receipt.ended_at,
+        )
+        if not ended:
+            raise LeaseLost("the job ended meanwhile")
+
+
+_SHARED = (
+    "body_sha256",
+    "attempts",
+    "sends",
+    "polls",
+    "full_timeouts",
+    "first_started_at",
+    "next_attempt_at",
+    "accepted_at",
+    "task_id",
+)
+_CHANGING = ["state", *(name for name in _SHARED if name not in {"body_sha256", "first_started_at"})]
+
+
+def _state(row: Event) -> EventState:
+    return EventState(done=row.state == Event.State.DONE, **{name: getattr(row, name) for name in _SHARED})
+
+
+def _event_state(attempt: Attempt) -> Event.State:
+    if attempt.state.done:
+        return Event.State.DONE
+    return Event.State.FAILED if isinstance(attempt.decision, GiveUp) else Event.State.WAITING
+
+
+def _request_id(event: Planned) -> str:
+    """The id on the wire; a Search has none."""
+    return event.request.request_id if isinstance(event, PlannedAdd) else ""
+
+
+def _is_retrieval(attempt: Attempt) -> bool:
+    return attempt.state.done and isinstance(attempt.event, PlannedSearch)
+
+
+def _detail(attempt: Attempt, decision: GiveUp) -> dict[str, Any]:
+    """What a person needs to see of the call that ended the job; `advice` is the key of its text."""
+    reason, receipt = decision.reason, attempt.receipt
+    return {
+        "kind": str(receipt.kind),
+        "request_id": _request_id(attempt.event),
+        "user_id": attempt.event.request.user_id,
+        "code": reason.code,
+        "got": reason.got,
+        "where": reason.where,
+        "http_status": receipt.http_status,
+        "attempts": attempt.state.attempts,
+        "advice": reason.code,
+    }

@@ -1,0 +1,60 @@
+"""What django-q2 carries: wake-ups. Nothing is lost when one is, and nothing is done twice when two arrive."""
+
+from datetime import datetime, timedelta
+from uuid import UUID
+
+from django.conf import settings
+from django.db import transaction
+from django.db.models import F
+from django.utils import timezone
+from django_q.tasks import async_task
+
+from evaluation.models import Job
+from submissions.models import OutboxMail
+
+__all__ = ["reap", "run_slice", "send_letters", "wake"]
+
+
+def run_slice(job_id: str) -> str:
+    """Work on a job for one slice; says how that ended, for the task's log."""
+    from evaluation.slices import SliceEnd, work_on  # heavy, and only workers need it
+
+    end = work_on(UUID(job_id))
+    if end is SliceEnd.DRAINED:
+        raise SystemExit(0)  # the cluster is stopping: this worker takes nothing new
+    return end.value
+
+
+def wake(job_id: UUID | str) -> None:
+    """Queue a slice of the job, inside the caller's transaction. Waking too often does no harm."""
+    async_task("evaluation.tasks.run_slice", str(job_id), task_name=f"slice {job_id}"[:100])
+
+
+def reap(at: datetime | None = None) -> int:
+    """Wake every job that is due and that nobody works on, the longest unserved first; returns how many.
+
+    A job that was woken is not woken again before `AML_REAPER_S` have passed. Also queues the sending of letters.
+    """
+    at = at or timezone.now()
+    due = Job.objects.without_lease(at).order_by(F("heartbeat_at").asc(nulls_first=True), "created_at")
+    woken = sum(_wake_once(job_id, seen, at) for job_id, seen in due.values_list("pk", "next_wake_at"))
+    if OutboxMail.objects.filter(state=OutboxMail.State.WAITING, next_attempt_at__lte=at).exists():
+        async_task("evaluation.tasks.send_letters", task_name="letters")
+    return woken
+
+
+def send_letters() -> int:
+    """Send the letters that are due; returns how many left."""
+    from submissions.outbox import send_waiting
+
+    return send_waiting(timezone.now())
+
+
+@transaction.atomic
+def _wake_once(job_id: UUID, seen: datetime | None, at: datetime) -> bool:
+    """Wake a job unless another reaper was faster; its row says until when the wake-up counts as on its way."""
+    again = at + timedelta(seconds=settings.AML_REAPER_S)
+    if not Job.objects.without_lease(at).filter(pk=job_id, next_wake_at=seen).update(next_wake_at=again):
+        return False
+    wake(job_id)
+    return True
