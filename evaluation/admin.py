@@ -29,11 +29,11 @@ class QuietAdmin(ReadOnlyAdmin):
 
     hidden_fields: Sequence[str] = ()
 
-    def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> Sequence[Any]:
+    def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> list[Any]:
         shown = super().get_readonly_fields(request, obj)
         return [name for name in shown if name not in self.hidden_fields]
 
-    def get_exclude(self, request: HttpRequest, obj: Any = None) -> Sequence[str]:
+    def get_exclude(self, request: HttpRequest, obj: Any = None) -> list[str]:
         return list(self.hidden_fields)
 
 
@@ -168,9 +168,7 @@ class ReleaseForm(forms.Form):
         label=gettext_lazy("I have checked the answer model and the judge in the settings.")
     )
     retires_checked = forms.BooleanField(
-        label=gettext_lazy(
-            "I know that the open release of this track is retired, and its runs no longer pass the gate."
-        )
+        label=gettext_lazy("I know that the open release of this track is retired and its runs pass the gate no more.")
     )
 
 

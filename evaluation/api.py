@@ -1,6 +1,6 @@
 """The evaluation room's REST API. Errors are raised as Refusals; the rules are the services'."""
 
-from typing import Any, ClassVar
+from typing import Any
 from uuid import UUID
 
 from django.db.models import QuerySet
@@ -30,7 +30,7 @@ _JOB_ID = OpenApiParameter("id", OpenApiTypes.UUID, OpenApiParameter.PATH, descr
 class KeyView(APIView):
     """A view that needs a key with the scope `read`."""
 
-    permission_classes: ClassVar[list[Any]] = [HasLeaderboardKey]
+    permission_classes = [HasLeaderboardKey]
 
     def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
         super().initial(request, *args, **kwargs)

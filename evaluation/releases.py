@@ -14,11 +14,14 @@ from django.conf import settings
 from django.db import transaction
 from django.utils.translation import gettext as _
 
+from benchmarks.judging.judge import ChatJudge
 from benchmarks.judging.judge import prompt_hashes as judge_prompts
 from benchmarks.models import Bundle
 from benchmarks.selectors import scopes_of
 from evaluation.models import Release
+from evaluation.pipeline.answering.chat import ChatAnswerer
 from evaluation.pipeline.answering.chat import prompt_hashes as answer_prompts
+from evaluation.pipeline.answering.offline import OfflineAnswerer
 from submissions.audit import append_event
 from submissions.refusals import Refusal
 
@@ -26,8 +29,6 @@ TOP_K = 100
 SEED = 7
 MAX_TOKENS = 256
 TOKEN_BUDGET = 8000
-CHAT_ID = "chat.v1"
-OFFLINE_ID = "offline.extract.v1"
 RULES_ID = "rules"
 
 # What decides a score: from the dataset's bytes over the requests and the reading of responses to the aggregation.
@@ -39,8 +40,11 @@ _CODE = (
     "evaluation/pipeline",
     "evaluation/aggregation.py",
     "evaluation/backends.py",
+    "evaluation/door.py",
+    "evaluation/itemledger.py",
     "evaluation/ledger.py",
     "evaluation/slices.py",
+    "evaluation/suites.py",
 )
 _NOT_CODE = ("contract/reference/",)
 _CODE_SUFFIXES = {".py", ".txt"}
@@ -72,7 +76,7 @@ def build_baseline(*, bundles: Sequence[Bundle], smoke_bundle: Bundle) -> dict[s
     return {
         "answer": _answer_baseline(),
         "judge": _judge_baseline(),
-        "metrics": {bundle.name: bundle.metric for bundle in bundles},
+        "metrics": {bundle.name: _metric(bundle) for bundle in bundles},
         "limits": {"top_k": TOP_K},
         "bundles": {bundle.name: {"digest": bundle.digest, "counts": bundle.counts} for bundle in bundles},
         "smoke": _smoke_baseline(smoke_bundle),
@@ -172,8 +176,8 @@ def _answer_baseline() -> dict[str, Any]:
     online = bool(settings.AML_ANSWER_BASE_URL)
     return {
         "backend": "openai" if online else "offline",
-        "id": CHAT_ID if online else OFFLINE_ID,
-        "model": settings.AML_ANSWER_MODEL if online else OFFLINE_ID,
+        "id": ChatAnswerer.id if online else OfflineAnswerer.id,
+        "model": settings.AML_ANSWER_MODEL if online else OfflineAnswerer.id,
         "base_url_host": urlsplit(settings.AML_ANSWER_BASE_URL).hostname or "",
         "prompts": dict(answer_prompts()) if online else {},
         "temperature": 0,
@@ -187,10 +191,16 @@ def _judge_baseline() -> dict[str, Any]:
     online = bool(settings.AML_JUDGE_BASE_URL)
     return {
         "backend": "openai" if online else "rules",
+        "id": ChatJudge.id if online else RULES_ID,
         "model": settings.AML_JUDGE_MODEL if online else RULES_ID,
         "base_url_host": urlsplit(settings.AML_JUDGE_BASE_URL).hostname or "",
         "prompts": dict(judge_prompts()) if online else {},
     }
+
+
+def _metric(bundle: Bundle) -> str:
+    """A release that has a judge scores by it, any other by the bundle's own metric."""
+    return ChatJudge.id if settings.AML_JUDGE_BASE_URL else bundle.metric
 
 
 def _smoke_baseline(bundle: Bundle) -> dict[str, Any]:
@@ -199,7 +209,7 @@ def _smoke_baseline(bundle: Bundle) -> dict[str, Any]:
     return {
         "bundle": bundle.name,
         "digest": bundle.digest,
-        "metric": bundle.metric,
+        "metric": _metric(bundle),
         "scopes": keys,
         "counts": {"scopes": len(keys), "questions": questions},
     }

@@ -221,11 +221,8 @@ def _category_titles() -> dict[str, str]:
 def receipts_summary(job: Job) -> list[dict[str, Any]]:
     """Attempts of `job` by kind, HTTP status, verdict and reason, with mean and longest latency in ms."""
     groups = job.receipts.order_by().values("kind", "http_status", "verdict", "reason_code")
-    return list(
-        groups.annotate(count=Count("id"), mean_ms=Avg("latency_ms"), max_ms=Max("latency_ms")).order_by(
-            "kind", "-count", "reason_code"
-        )
-    )
+    summed = groups.annotate(count=Count("id"), mean_ms=Avg("latency_ms"), max_ms=Max("latency_ms"))
+    return [dict(row) for row in summed.order_by("kind", "-count", "reason_code")]
 
 
 def receipts_of(job: Job) -> QuerySet[Receipt]:

@@ -1,4 +1,4 @@
-"""What the API takes and gives: the requests that start a run, and the shape of the answers for the API's description."""
+"""What the API takes and gives: requests that start a run, and the shape of the answers."""
 
 from typing import Any
 
