@@ -1,0 +1,164 @@
+"""The part of a sentence that answers a question of a given kind; English and Chinese."""
+
+import re
+from typing import Final, Literal
+
+from evaluation.pipeline.answering.passages import is_han, terms_of
+from evaluation.pipeline.answering.stopwords import STOP_CHARACTERS, STOP_WORDS
+
+__all__ = ["Kind", "asks_for_list", "kind_of", "pick_span"]
+
+Kind = Literal["when", "duration", "count", "who", "where", "yes_no", "what"]
+
+_KINDS: Final[tuple[tuple[Kind, str], ...]] = (
+    ("duration", r"^(?:for )?how long(?! ago)|多久(?!之?以?前)|多长时间|几年了|几个月了|多少年|多少天"),
+    (
+        "when",
+        r"^(?:in |on |around |since )?(?:when|how long ago|(?:what|which) (?:date|day|month|year|time|weekend|week))\b"
+        r"|什么时候|何时|哪一?[年月天日周]|几[月号]|什么日子|哪个月|星期几|周几|多久之?以?前",
+    ),
+    (
+        "count",
+        r"^how (?:many|much|old|often)|多少|几(?=[个只块元斤岁次条本张台年天位人口间楼层排杯盒瓶])|多大",
+    ),
+    ("who", r"^(?:who|whose|whom)\b|谁|哪位|什么人"),
+    (
+        "where",
+        r"^where\b|^(?:in |at |to |from )?(?:what|which) (?:city|country|state|place|town|area)\b"
+        r"|哪里|哪儿|哪个城市|什么地方",
+    ),
+    (
+        "yes_no",
+        r"^(?:is|are|was|were|do|does|did|has|have|had|can|could|will|would|should)\b|吗[？?]?$|是否|有没有",
+    ),
+)
+_LIST: Final = re.compile(
+    r"^(?:in )?(?:what|which)(?: (?:are|were))?(?: (?!is|was|does|did|has)[\w'’-]+){0,3}"
+    r" (?!is\b|was\b|does\b|this\b)[a-z]{3,}(?<!s)s\b|哪些|哪几|分别",
+    re.IGNORECASE,
+)
+_MAX_WORDS: Final = 10
+_MAX_HAN: Final = 14
+
+_TOKEN: Final = re.compile(r"[^\W_]+(?:['’.-][^\W_]+)*")
+_NAME: Final = re.compile(r"\b[A-Z][\w'’-]*(?:\s+(?:of\s+|the\s+|de\s+)?[A-Z][\w'’-]*)*")
+_NUMBER_WORD: Final = (
+    r"(?:\d[\d,.]*|an?|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|twenty|thirty|hundred|half an?)"
+)
+_DURATION: Final = re.compile(
+    rf"\b{_NUMBER_WORD}(?: (?:and a half|or {_NUMBER_WORD}|more))? (?:minute|hour|day|week|month|year|decade)s?\b", re.I
+)
+_COUNT: Final = re.compile(
+    r"[$£€]?\b\d[\d,.]*%?|\b(?:once|twice|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|twenty|thirty)\b",
+    re.I,
+)
+_ZH_NUMBER: Final = r"[\d零一二两三四五六七八九十百千万半]+"
+_ZH_UNIT: Final = (
+    "个|只|块钱?|元|公斤|斤|岁|次|条|本|张|台|年|天|位|人|口|间|层|楼|排|杯|盒|瓶|公里|米|小时|分钟|场|把|套|棵|盆"
+    "|件|万|号|平米?|节|站|页|份|家"
+)
+_ZH_COUNT: Final = re.compile(rf"{_ZH_NUMBER}多?(?:{_ZH_UNIT})?")
+_ZH_DURATION: Final = re.compile(rf"{_ZH_NUMBER}(?:多)?(?:个半?)?(?:小时|分钟|天|周|星期|礼拜|月|年|钟头)(?:半|多)?")
+_ZH_CLAUSE: Final = re.compile(r"[^，。！？；、：,.!?;:\s“”\"（）()]+")
+_ZH_PLACE: Final = re.compile(r"(?:在|去了?|到了?|回了?|搬到了?|住在?|来自|从|飞)([^，。！？；、：\s“”的了]{2,10})")
+_ZH_TITLE: Final = "老师|师傅|医生|大夫|阿姨|叔叔?|姐姐?|哥哥?|姨|婶|伯|爷爷?|奶奶?|总|经理|主任|教练|科长|班长"
+_ZH_KIN: Final = (
+    "妈妈?|爸爸?|爷爷|奶奶|外婆|外公|姥姥|姥爷|姐姐?|哥哥?|妹妹?|弟弟?|表[姐妹哥弟]|堂[姐妹哥弟]|姑姑?|舅舅?|婆婆"
+    "|丈母娘|老婆|老公|女儿|儿子|邻居|同事|同学"
+)
+_ZH_PERSON: Final = re.compile(rf"[老小阿][一-鿿](?![一-鿿]?[的时])|[一-鿿]{{1,3}}(?:{_ZH_TITLE})|我?(?:{_ZH_KIN})")
+
+
+def kind_of(question: str) -> Kind:
+    """Return what kind of answer a question asks for."""
+    text = question.strip()
+    return next((kind for kind, pattern in _KINDS if re.search(pattern, text, re.IGNORECASE)), "what")
+
+
+def asks_for_list(question: str) -> bool:
+    """Tell whether a question asks for several things: "what books", "which of", "哪些"."""
+    return _LIST.search(question.strip()) is not None
+
+
+def pick_span(kind: Kind, sentence: str, question: str) -> str:
+    """Return the part of `sentence` that answers `question`; empty if it has none of that kind."""
+    if is_han(sentence):
+        return _pick_chinese(kind, sentence, question)
+    if kind == "duration":
+        return _first(_DURATION, sentence)
+    if kind == "count":
+        return _first(_COUNT, sentence)
+    if kind in {"who", "where"}:
+        return _name(sentence, question)
+    return _content_words(sentence, question)
+
+
+def _first(pattern: re.Pattern[str], sentence: str) -> str:
+    match = pattern.search(sentence)
+    return match[0].strip() if match else ""
+
+
+def _name(sentence: str, question: str) -> str:
+    """Return the first capitalised span inside the sentence whose words the question doesn't have."""
+    asked = {word.lower() for word in _TOKEN.findall(question)}
+    for match in _NAME.finditer(sentence):
+        words = match[0].split()
+        if match.start() == 0 and len(words) > 1 and words[0].lower() in STOP_WORDS:
+            words = words[1:]
+        plain = [re.split(r"['’]", word)[0].lower() for word in words]
+        if all(word in STOP_WORDS or word in asked for word in plain):
+            continue
+        if match.start() == 0 and len(words) == 1:
+            continue
+        return " ".join(words)
+    return ""
+
+
+def _content_words(sentence: str, question: str) -> str:
+    """Return up to eight words of the sentence that the question lacks, those behind the last shared word first."""
+    asked = terms_of(question)
+    tokens = _TOKEN.findall(sentence)
+    shared = [at for at, token in enumerate(tokens) if terms_of(token) & asked]
+    fresh = [(at, token) for at, token in enumerate(tokens) if terms_of(token) and not terms_of(token) & asked]
+    last = shared[-1] if shared else -1
+    behind = [item for item in fresh if item[0] > last]
+    before = [item for item in fresh if item[0] < last]
+    chosen = behind[:_MAX_WORDS]
+    if len(chosen) < _MAX_WORDS // 2:
+        chosen = before[-(_MAX_WORDS - len(chosen)) :] + chosen
+    return " ".join(token for _, token in chosen)
+
+
+def _pick_chinese(kind: Kind, sentence: str, question: str) -> str:
+    if kind == "duration":
+        return _first(_ZH_DURATION, sentence)
+    if kind == "count":
+        found = [match[0] for match in _ZH_COUNT.finditer(sentence) if match[0] not in {"一", "一个", "半"}]
+        return found[0] if found else ""
+    if kind == "who":
+        return next((match[0] for match in _ZH_PERSON.finditer(sentence) if match[0] not in question), "")
+    if kind == "where":
+        return next((match[1] for match in _ZH_PLACE.finditer(sentence) if match[1] not in question), "")
+    return _clause(sentence, question)
+
+
+def _clause(sentence: str, question: str) -> str:
+    """Return what stands behind the last characters that the clause shares with the question."""
+    asked = terms_of(question)
+    best, best_rank = "", (-1, 0)
+    for at, match in enumerate(_ZH_CLAUSE.finditer(sentence)):
+        clause = match[0]
+        rank = (len(terms_of(clause) & asked), -at)
+        if rank > best_rank:
+            best, best_rank = clause, rank
+    rest = _behind_shared(best, question)
+    return (rest if len(rest) >= 2 else best)[:_MAX_HAN]
+
+
+def _behind_shared(clause: str, question: str) -> str:
+    last = 0
+    for at in range(len(clause) - 1):
+        pair = clause[at : at + 2]
+        if pair in question and not set(pair) <= STOP_CHARACTERS:
+            last = at + 2
+    return clause[last:].lstrip("的了是在叫着过")
