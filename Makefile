@@ -17,11 +17,11 @@ help: ## list the targets
 
 setup: .venv/runtime $(COMPILED) ## install what running needs; quick when nothing changed
 
-demo: setup ## evaluate the reference memory server through the portal and publish the board
-	@$(BIN)/python manage.py demo
+demo: setup ## evaluate the reference memory server, or SERVER=http://..., and publish the board
+	@$(BIN)/python -m aml.demo $(if $(SERVER),--server $(SERVER)) $(if $(SERVER_KEY),--server-key $(SERVER_KEY))
 
 locomo: setup ## the same on the whole LoCoMo file (LOCOMO=folder); prints wall time and peak memory
-	@$(BIN)/python manage.py demo --bundle $(LOCOMO) --dataset locomo --figures
+	@$(BIN)/python -m aml.demo --bundle $(LOCOMO) --dataset locomo --figures
 
 serve: setup ## web server and workers for real use; settings come from the environment or .env
 	@$(BIN)/python manage.py serve

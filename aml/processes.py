@@ -81,7 +81,9 @@ class Fleet:
         deadline = time.monotonic() + within_s
         while time.monotonic() < deadline:
             if program.process.poll() is not None:
-                raise StartFailed(f"{program.name} ended with exit code {program.process.returncode}.\n{_tail(program)}")
+                raise StartFailed(
+                    f"{program.name} ended with exit code {program.process.returncode}.\n{_tail(program)}"
+                )
             with contextlib.suppress(httpx.HTTPError):
                 if httpx.get(url, trust_env=False, timeout=2.0).is_success:
                     return

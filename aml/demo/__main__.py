@@ -10,6 +10,7 @@ import shutil
 import socket
 import sys
 from pathlib import Path
+from urllib.parse import urlsplit
 
 PROJECT = Path(__file__).resolve().parent.parent.parent
 
@@ -28,18 +29,24 @@ def free_port(preferred: int) -> int:
 
 def read_arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m aml.demo", description=__doc__.splitlines()[0])
-    parser.add_argument("--bundle", type=Path, help="folder of a dataset to evaluate instead of the project's own suite")
+    parser.add_argument(
+        "--bundle", type=Path, help="folder of a dataset to evaluate instead of the project's own suite"
+    )
     parser.add_argument("--dataset", default="locomo", help="the kind of that dataset")
+    parser.add_argument("--server", help="address of a memory server of yours, with /add, /search and /health below it")
+    parser.add_argument("--server-key", default="", help="the key that your server wants as a bearer token")
     parser.add_argument("--figures", action="store_true", help="print wall time and peak memory")
     parser.add_argument("--database", help="database address; a fresh SQLite file when left out")
     parser.add_argument("--folder", type=Path, default=PROJECT / "var" / "demo", help="emptied first")
-    parser.add_argument("--only-prepare", action="store_true", help="start everything and stay, without walking the road")
+    parser.add_argument(
+        "--only-prepare", action="store_true", help="start everything and stay, without walking the road"
+    )
     parser.add_argument("--stay", action="store_true", help="stay up until Ctrl-C or SIGTERM")
     parser.add_argument("--facts", type=Path, help="write addresses and logins there as JSON once all is up")
     return parser.parse_args()
 
 
-def set_environment(arguments: argparse.Namespace, *, web_port: int, server_port: int) -> None:
+def set_environment(arguments: argparse.Namespace, *, web_port: int, server: str) -> None:
     """Everything that the portal's programs need to know; they inherit it."""
     folder: Path = arguments.folder.resolve()
     os.environ.update(
@@ -50,11 +57,18 @@ def set_environment(arguments: argparse.Namespace, *, web_port: int, server_port
         AML_SITE_URL=f"http://127.0.0.1:{web_port}",
         DATABASE_URL=arguments.database or f"sqlite:///{folder / 'demo.sqlite3'}",
         EMAIL_URL=f"filemail:///{folder / 'mail'}",
-        AML_ALLOWED_PRIVATE_TARGETS=f"127.0.0.1:{server_port}",
+        AML_ALLOWED_PRIVATE_TARGETS=_host_and_port(server),
         AML_ANSWER_BASE_URL="",
         AML_JUDGE_BASE_URL="",
         LOG_LEVEL="WARNING",
     )
+
+
+def _host_and_port(address: str) -> str:
+    parts = urlsplit(address)
+    if parts.scheme not in {"http", "https"} or not parts.hostname:
+        raise SystemExit(f"Expected an address like http://127.0.0.1:9000 for --server, got {address}")
+    return f"{parts.hostname}:{parts.port or (443 if parts.scheme == 'https' else 80)}"
 
 
 def main() -> int:
@@ -62,24 +76,29 @@ def main() -> int:
     os.chdir(PROJECT)
     shutil.rmtree(arguments.folder, ignore_errors=True)
     web_port, server_port = free_port(8000), free_port(8801)
-    set_environment(arguments, web_port=web_port, server_port=server_port)
+    server = (arguments.server or f"http://127.0.0.1:{server_port}").rstrip("/")
+    set_environment(arguments, web_port=web_port, server=server)
 
     import django
 
     django.setup()
-    from aml.demo.show import run
+    from aml.demo.show import Plan, run
 
     leaves = "DEMO_EXIT" in os.environ or not sys.stdin.isatty()
     return run(
-        folder=arguments.folder.resolve(),
-        web_port=web_port,
-        server_port=server_port,
-        bundle=arguments.bundle,
-        dataset=arguments.dataset,
-        figures=arguments.figures,
-        walks=not arguments.only_prepare,
-        stays=arguments.stay or arguments.only_prepare or not leaves,
-        facts_file=arguments.facts,
+        Plan(
+            folder=arguments.folder.resolve(),
+            web_port=web_port,
+            server=server,
+            server_key=arguments.server_key or secrets.token_urlsafe(24),
+            starts_server=arguments.server is None,
+            bundle=arguments.bundle,
+            dataset=arguments.dataset,
+            figures=arguments.figures,
+            walks=not arguments.only_prepare,
+            stays=arguments.stay or arguments.only_prepare or not leaves,
+            facts_file=arguments.facts,
+        )
     )
 
 

@@ -14,7 +14,9 @@ from aml.processes import Fleet, python, web_server
 
 
 class Command(BaseCommand):
-    help = "Serve the portal: granian for the pages and the API, runworker for evaluations. Ctrl-C or SIGTERM ends both."
+    help = (
+        "Serve the portal: granian for the pages and the API, runworker for evaluations. Ctrl-C or SIGTERM ends both."
+    )
     requires_system_checks: list[str] = []
 
     def add_arguments(self, parser: ArgumentParser) -> None:
@@ -54,5 +56,6 @@ class Command(BaseCommand):
         plan = executor.migration_plan(executor.loader.graph.leaf_nodes())
         if plan:
             raise CommandError(
-                f"{len(plan)} migrations are not applied. Back up the database, run `manage.py migrate`, then start again."
+                f"{len(plan)} migrations are not applied. "
+                "Back up the database, run `manage.py migrate`, then start again."
             )
