@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import signal
+import sys
+import threading
 from pathlib import Path
 
 import uvicorn
@@ -29,6 +32,15 @@ def run(
     store = MemoryStore(database)
     try:
         app = create_app(store, auth=auth, key=key)
+        _leave_quietly_on_sigterm()
         uvicorn.run(app, host=host, port=port, log_level=log_level, access_log=False, timeout_graceful_shutdown=5)
+    except KeyboardInterrupt:  # uvicorn has shut down and passes the signal on
+        pass
     finally:
         store.close()
+
+
+def _leave_quietly_on_sigterm() -> None:
+    """Have the signal that uvicorn raises again after its shutdown end the program with 0, the file closed."""
+    if threading.current_thread() is threading.main_thread():
+        signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
