@@ -1,7 +1,6 @@
 """What a team declares in an access request, and the rules that it must meet."""
 
 import re
-from collections import defaultdict
 from dataclasses import dataclass, field, fields, replace
 
 from django.utils.translation import gettext as _
@@ -87,21 +86,24 @@ VERSION_FIELDS = tuple(name for name in NAMES if hasattr(Version, name) and name
 
 
 class _Findings:
-    """Problems, by field."""
+    """Problems, each with its field."""
 
     def __init__(self) -> None:
-        self.by_field: dict[str, list[dict[str, str]]] = defaultdict(list)
+        self.found: list[dict[str, str]] = []
 
     def add(self, name: str, code: str, message: str) -> None:
-        self.by_field[name].append({"code": code, "message": message})
+        self.found.append({"field": name, "code": code, "message": message})
+
+    def names(self) -> set[str]:
+        return {problem["field"] for problem in self.found}
 
     def raise_if_any(self) -> None:
-        if self.by_field:
+        if self.found:
             raise Refusal(
                 "materials_invalid",
                 _("Expected complete and valid materials. Correct the fields that are named and send again."),
                 status=422,
-                details={"fields": dict(self.by_field)},
+                details={"fields": self.found},
             )
 
 
@@ -208,7 +210,7 @@ def _check_secret(materials: Materials, findings: _Findings, has_secret: bool) -
 
 
 def _check_plain_http(materials: Materials, findings: _Findings) -> None:
-    if materials.allow_plain_http or any(name in findings.by_field for name in CREDENTIAL_URL_FIELDS):
+    if materials.allow_plain_http or findings.names() & set(CREDENTIAL_URL_FIELDS):
         return
     if credential_goes_over_plain_http(materials):
         message = _(

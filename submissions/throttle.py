@@ -37,8 +37,6 @@ LOGIN_FAILURES = Limit("login_failures", 5, 600)
 """Organizers' failed logins, by user name."""
 ACCESS_REQUESTS = Limit("access_requests", 20, 3600)
 """Access requests sent or edited, by address."""
-RECEIPT_FAILURES = Limit("receipt_failures", 30, 600)
-"""Status pages asked for under a receipt that does not exist, by address."""
 
 
 def count_hit(limit: Limit, subject: str, *, at: datetime) -> int:

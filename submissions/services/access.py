@@ -181,13 +181,10 @@ def _system(team: Team, materials: Materials) -> System:
         return System.objects.create(team=team, name=materials.system, division=materials.division)
     if system.division != materials.division:
         if _has_other_versions(system, materials):
-            raise Refusal(
-                "division_differs",
-                _("%(system)s takes part in the other division. Choose that one, or enter the system by another name.")
-                % {"system": system.name},
-                status=422,
-                details={"fields": {"division": [{"code": "division_differs", "message": _("See above.")}]}},
+            message = _(
+                "%(system)s takes part in the other division. Choose that one, or give the system another name."
             )
+            raise _field_refusal("division", "division_differs", message % {"system": system.name})
         system.division = materials.division
         system.save()
     return system
@@ -211,12 +208,12 @@ def _write_version(version: Version, team: Team, materials: Materials) -> None:
         message = _(
             "This version of the system has been requested already. Enter another version, or open its status page."
         )
-        raise Refusal(
-            "version_exists",
-            message,
-            status=422,
-            details={"fields": {"version": [{"code": "version_exists", "message": message}]}},
-        ) from None
+        raise _field_refusal("version", "version_exists", message) from None
+
+
+def _field_refusal(name: str, code: str, message: str) -> Refusal:
+    problem = {"field": name, "code": code, "message": message}
+    return Refusal(code, message, status=422, details={"fields": [problem]})
 
 
 def _write_request(access_request: AccessRequest, team: Team, materials: Materials) -> None:

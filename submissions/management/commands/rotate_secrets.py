@@ -13,9 +13,11 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         rotation = rotate_secrets()
-        self.stdout.write(f"{rotation.renewed} encrypted anew with {key_ring().primary}")
+        primary = key_ring().primary
+        self.stdout.write(f"{rotation.renewed} encrypted anew with {primary}")
         for key_id, count in rotation.by_key_id.items():
-            self.stdout.write(f"{key_id}: {count} {'' if count else '(may leave the ring)'}".rstrip())
+            note = "" if count or key_id == primary else " (may leave the ring)"
+            self.stdout.write(f"{key_id}: {count}{note}")
         if rotation.failed:
             raise CommandError(
                 "These do not open with any key of the ring; their teams must enter them once more: "
