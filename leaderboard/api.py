@@ -1,12 +1,10 @@
 """The public reads of the API: boards as they stand or stood, and single entries."""
 
-from hashlib import sha256
 from typing import Any, ClassVar
 from uuid import UUID
 
-from django.http import Http404, HttpRequest
-from django.utils.decorators import method_decorator
-from django.views.decorators.http import condition
+from django.http import Http404
+from django.http.response import HttpResponseBase
 from drf_spectacular.utils import OpenApiParameter, OpenApiResponse, OpenApiTypes, extend_schema
 from rest_framework import serializers
 from rest_framework.renderers import BaseRenderer, JSONRenderer
@@ -14,10 +12,10 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
+from leaderboard import freshness
 from leaderboard.exports import board_csv
 from leaderboard.models import Snapshot
 from leaderboard.selectors import board_payload, entry_payload, find_board, find_entry, latest_snapshot, snapshot_as_of
-from submissions.refusals import Refusal
 
 
 class BoardSerializer(serializers.Serializer[Any]):
@@ -64,27 +62,6 @@ def find_snapshot(cycle: str, track: str, division: str, as_of: str) -> Snapshot
     return snapshot_as_of(board, as_of) if as_of else latest_snapshot(board)
 
 
-def _asked_snapshot(request: HttpRequest, cycle: str, track: str, division: str) -> Snapshot | None:
-    try:
-        return find_snapshot(cycle, track, division, request.GET.get("as_of", ""))
-    except Refusal:
-        return None
-
-
-def _board_etag(request: HttpRequest, **names: str) -> str | None:
-    snapshot = _asked_snapshot(request, **names)
-    if snapshot is None:
-        return None
-    form = f"{request.GET.get('format', '')}|{request.headers.get('Accept', '')}"
-    return f'"{sha256(f"{snapshot.digest}|{form}".encode()).hexdigest()[:32]}"'
-
-
-def _board_modified(request: HttpRequest, **names: str) -> Any:
-    snapshot = _asked_snapshot(request, **names)
-    return snapshot.created_at if snapshot else None
-
-
-@method_decorator(condition(etag_func=_board_etag, last_modified_func=_board_modified), name="dispatch")
 class BoardView(APIView):
     """A board as its latest snapshot has it, or as it stood at `as_of`."""
 
@@ -104,12 +81,17 @@ class BoardView(APIView):
         },
         auth=[],
     )
-    def get(self, request: Request, cycle: str, track: str, division: str) -> Response:
+    def get(self, request: Request, cycle: str, track: str, division: str) -> HttpResponseBase:
         snapshot = find_snapshot(cycle, track, division, request.query_params.get("as_of", ""))
         if snapshot is None:
             raise Http404
-        is_csv = getattr(request.accepted_renderer, "format", "") == CsvRenderer.format
-        return Response(snapshot if is_csv else board_payload(snapshot))
+        form = request.accepted_renderer.format
+        return freshness.answer(
+            request,
+            etag=freshness.snapshot_etag(snapshot, f"api {form}"),
+            modified=snapshot.created_at,
+            make=lambda: Response(snapshot if form == CsvRenderer.format else board_payload(snapshot)),
+        )
 
 
 class EntryView(APIView):
@@ -120,4 +102,9 @@ class EntryView(APIView):
         entry = find_entry(entry_id)
         if entry is None:
             raise Http404
-        return Response(entry_payload(entry))
+        return freshness.answer(
+            request,
+            etag=freshness.page_etag(request, str(entry.pk), entry.state, entry.facts["result_digest"]),
+            modified=entry.withdrawn_at or entry.published_at,
+            make=lambda: Response(entry_payload(entry)),
+        )

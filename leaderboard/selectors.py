@@ -1,5 +1,6 @@
 """Reads of the leaderboard room that more than one surface needs."""
 
+from calendar import monthrange
 from dataclasses import dataclass
 from datetime import date, datetime, time, timedelta
 from typing import Any
@@ -7,7 +8,7 @@ from uuid import UUID
 from zoneinfo import ZoneInfo
 
 from django.conf import settings
-from django.db.models import Max, QuerySet
+from django.db.models import Exists, OuterRef, QuerySet, Subquery
 from django.utils.dateparse import parse_date, parse_datetime
 from django.utils.translation import gettext as _
 
@@ -18,6 +19,8 @@ from submissions.models import Cycle, Division, Track, Version
 from submissions.refusals import Refusal
 
 ENTRY_SCHEMA = "aml.entry.v1"
+LAST_DAY = {"early": 10, "middle": 20, "late": 31}
+"""Up to which day of its month a loosely meant date lies ahead."""
 YEARS = range(2000, 3000)
 """Years that `as_of` may name: far enough from the ends of the calendar for any zone."""
 
@@ -30,6 +33,33 @@ class BoardExcerpt:
     snapshot: Snapshot
     rows: list[dict[str, Any]]
     total: int
+
+
+@dataclass(frozen=True, slots=True)
+class IndexCell:
+    """A board in the choice of boards; without a snapshot it waits for its publication."""
+
+    division: Division
+    snapshot: Snapshot | None
+
+    @property
+    def entries(self) -> list[dict[str, Any]]:
+        return self.snapshot.payload["entries"] if self.snapshot else []
+
+
+@dataclass(frozen=True, slots=True)
+class IndexRow:
+    track: Track
+    cells: list[IndexCell]
+
+
+@dataclass(frozen=True, slots=True)
+class BoardDue:
+    """The day on which boards are to be published; `kind` says how exactly it is meant."""
+
+    day: date
+    kind: str
+    is_past: bool
 
 
 def approved_without_entry() -> QuerySet[PublicationReview]:
@@ -69,6 +99,11 @@ def find_board(*, cycle: str, track: str, division: str) -> Board | None:
 def latest_snapshot(board: Board) -> Snapshot | None:
     """The snapshot that readers see now; None before the first publication."""
     return board.snapshots.order_by("-number").first() if board.pk else None
+
+
+def earlier_snapshots(board: Board, *, limit: int = 50) -> QuerySet[Snapshot]:
+    """The last snapshots of a board without their content, the newest first."""
+    return board.snapshots.defer("payload").order_by("-number")[:limit]
 
 
 def snapshot_as_of(board: Board, as_of: str) -> Snapshot | None:
@@ -125,15 +160,43 @@ def board_excerpt(*, rows: int = 5) -> BoardExcerpt | None:
     return BoardExcerpt(snapshot.board, snapshot, entries[:rows], len(entries))
 
 
-def published_boards() -> QuerySet[Board]:
-    """Boards with at least one snapshot, with the time of the last as `updated_at`; the newest cycle first."""
-    return (
-        Board.objects.public()
-        .filter(snapshots__isnull=False)
-        .select_related("cycle")
-        .annotate(updated_at=Max("snapshots__created_at"))
-        .order_by("-cycle__number", "track", "-division")
+def public_cycles() -> list[Cycle]:
+    """The cycles that readers may see; the newest with a published board first, then by number."""
+    published = Snapshot.objects.filter(board__cycle=OuterRef("pk"))
+    return list(Cycle.objects.public().annotate(has_board=Exists(published)).order_by("-has_board", "-number"))
+
+
+def index_rows(cycle: Cycle) -> list[IndexRow]:
+    """For each track of `cycle` both divisions, each with the latest snapshot of its board or None."""
+    newest = (
+        Snapshot.objects.filter(board__cycle=cycle)
+        .filter(number=Subquery(_last_number()))
+        .select_related("board")
+        .order_by()
     )
+    found = {(snapshot.board.track, snapshot.board.division): snapshot for snapshot in newest}
+    tracks = [track for track in Track if track in cycle.tracks or any((track, value) in found for value in Division)]
+    return [
+        IndexRow(track, [IndexCell(division, found.get((track, division))) for division in Division])
+        for track in tracks
+    ]
+
+
+def board_due(cycle: Cycle, at: datetime) -> BoardDue | None:
+    """When the boards of `cycle` are to be published, and whether that has passed at `at`."""
+    if cycle.board_on is None:
+        return None
+    last = LAST_DAY.get(cycle.board_date_kind)
+    until = cycle.board_on
+    if last:
+        length = monthrange(until.year, until.month)[1]
+        until = max(until, until.replace(day=min(last, length)))
+    is_past = at > _end_of(until, ZoneInfo(settings.AML_BOARD_TIME_ZONE))
+    return BoardDue(cycle.board_on, cycle.board_date_kind, is_past)
+
+
+def _last_number() -> QuerySet[Snapshot, int]:
+    return Snapshot.objects.filter(board=OuterRef("board")).order_by("-number").values("number")[:1]
 
 
 def _moment(text: str) -> datetime:

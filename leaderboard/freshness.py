@@ -1,0 +1,79 @@
+"""Whether a reader's copy of a page, and our own rendered board, still stand."""
+
+from calendar import timegm
+from collections.abc import Callable
+from datetime import datetime
+from functools import cache
+from hashlib import sha256
+from typing import TypeVar
+
+from django.conf import settings
+from django.core.cache import cache as store
+from django.http import HttpRequest
+from django.http.response import HttpResponseBase
+from django.utils.cache import get_conditional_response
+from django.utils.http import http_date
+from django.utils.translation import get_language
+
+from leaderboard.models import Snapshot
+
+KEPT_S = 24 * 3600
+
+
+Answer = TypeVar("Answer", bound=HttpResponseBase)
+
+
+def answer(
+    request: HttpRequest, *, etag: str, modified: datetime | None, make: Callable[[], Answer]
+) -> Answer | HttpResponseBase:
+    """304 where the reader's copy still stands, else what `make` makes; both carry ETag and Last-Modified.
+
+    While developing, pages are always made anew.
+    """
+    stamp = timegm(modified.utctimetuple()) if modified else None
+    kept = None if settings.DEBUG else get_conditional_response(request, etag=etag, last_modified=stamp)
+    response = kept or make()
+    response["ETag"] = etag
+    if stamp is not None:
+        response["Last-Modified"] = http_date(stamp)
+    return response
+
+
+def page_etag(request: HttpRequest, *parts: str) -> str:
+    """An ETag for a page that depends on `parts`. Its frame depends on cookies, so they are part of it."""
+    more = (request.get_full_path(), request.headers.get("Cookie", ""), request.headers.get("HX-Request", ""))
+    return f'"{_digest((*parts, *more, get_language() or "", build_fingerprint()))}"'
+
+
+def snapshot_etag(snapshot: Snapshot, form: str) -> str:
+    """An ETag for the snapshot itself in one form, such as csv."""
+    return f'"{_digest((snapshot.digest, form))}"'
+
+
+def kept_html(parts: tuple[str, ...]) -> str | None:
+    """A rendered piece that was kept under `parts`."""
+    return None if settings.DEBUG else store.get(_key(parts))
+
+
+def keep_html(parts: tuple[str, ...], html: str) -> None:
+    """Keep a rendered piece. `parts` begin with the snapshot's digest, so a publication makes new ones by itself."""
+    if not settings.DEBUG:
+        store.set(_key(parts), html, KEPT_S)
+
+
+@cache
+def build_fingerprint() -> str:
+    """SHA-256 over templates, catalogues and styles: an update of the site makes every copy stale."""
+    digest = sha256()
+    for folder, pattern in (("templates", "*.html"), ("locale", "*.mo"), ("static", "*.*")):
+        for file in sorted((settings.BASE_DIR / folder).rglob(pattern)):
+            digest.update(f"{file.name} {file.stat().st_size}\n".encode() + file.read_bytes())
+    return digest.hexdigest()
+
+
+def _key(parts: tuple[str, ...]) -> str:
+    return "board:" + _digest((*parts, build_fingerprint()))
+
+
+def _digest(parts: tuple[str, ...]) -> str:
+    return sha256("\x00".join(parts).encode()).hexdigest()[:40]

@@ -1,0 +1,231 @@
+"""Publishing a board and withdrawing an entry."""
+
+from datetime import timedelta
+
+import pytest
+from django.db import DatabaseError, transaction
+
+from evaluation.models import PublicationReview
+from leaderboard.facts import FACTS
+from leaderboard.models import Entry, ImmutableError, Snapshot
+from leaderboard.services import open_board, publish_board, withdraw_entry
+from leaderboard.snapshots import digest_of, is_intact
+from submissions.models import AuditEvent, Cycle, OutboxMail, Version
+from submissions.refusals import Refusal
+from tests.leaderboard.builders import AT, PRIVATE, make_approved_run, make_board, make_cycle, make_release, make_version
+
+pytestmark = pytest.mark.django_db
+WHO = {"actor": "organizer:ann", "reason": "Reviewed."}
+
+
+def test_publishing_makes_an_entry_of_each_approved_run_and_takes_a_snapshot() -> None:
+    make_approved_run(0.4, system="Low")
+    make_approved_run(0.7, system="High")
+    snapshot = publish_board(board=make_board(), at=AT, **WHO)
+    assert snapshot.number == 1
+    assert [(row["rank"], row["system"], row["n"]) for row in snapshot.payload["entries"]] == [
+        (1, "High", 60),
+        (2, "Low", 60),
+    ]
+    assert Entry.objects.count() == 2
+
+
+def test_equal_scores_share_a_rank_and_the_next_rank_is_left_out() -> None:
+    for name, score in (("A", 0.5), ("B", 0.5), ("C", 0.3)):
+        make_approved_run(score, system=name)
+    rows = publish_board(board=make_board(), at=AT, **WHO).payload["entries"]
+    assert [(row["system"], row["rank"], row["tied"]) for row in rows] == [
+        ("A", 1, True),
+        ("B", 1, True),
+        ("C", 3, False),
+    ]
+
+
+def test_publishing_again_without_anything_new_is_refused_and_changes_nothing() -> None:
+    make_approved_run()
+    board = make_board()
+    publish_board(board=board, at=AT, **WHO)
+    with pytest.raises(Refusal) as refusal:
+        publish_board(board=board, at=AT, **WHO)
+    assert refusal.value.code == "nothing_to_publish"
+    assert Snapshot.objects.count() == 1
+
+
+def test_a_second_publication_names_the_digest_of_the_first() -> None:
+    board = make_board()
+    make_approved_run(system="One")
+    first = publish_board(board=board, at=AT, **WHO)
+    make_approved_run(system="Two")
+    second = publish_board(board=board, at=AT + timedelta(days=1), **WHO)
+    assert (second.number, second.payload["previous"]) == (2, first.digest)
+
+
+def _returned() -> None:
+    make_approved_run()
+    PublicationReview.objects.update(state=PublicationReview.State.RETURNED)
+
+
+def _pending() -> None:
+    make_approved_run()
+    PublicationReview.objects.update(state=PublicationReview.State.PENDING)
+
+
+def _suspended() -> None:
+    make_approved_run()
+    Version.objects.update(state=Version.State.SUSPENDED)
+
+
+def _other_division() -> None:
+    make_approved_run(division="commercial")
+
+
+@pytest.mark.parametrize("prepare", [_returned, _pending, _suspended, _other_division])
+def test_what_is_not_approved_for_this_board_stays_private(prepare) -> None:
+    prepare()
+    with pytest.raises(Refusal) as refusal:
+        publish_board(board=make_board(), at=AT, **WHO)
+    assert refusal.value.code == "nothing_to_publish"
+
+
+def test_runs_of_two_releases_never_stand_on_one_board() -> None:
+    board = make_board()
+    make_approved_run(system="One", release=make_release("one"))
+    publish_board(board=board, at=AT, **WHO)
+    make_approved_run(system="Two", release=make_release("two"))
+    with pytest.raises(Refusal) as refusal:
+        publish_board(board=board, at=AT, **WHO)
+    assert refusal.value.code == "release_mixed"
+    assert Entry.objects.count() == 1
+
+
+def test_a_draft_cycle_is_not_published() -> None:
+    make_approved_run()
+    Cycle.objects.update(state=Cycle.State.DRAFT)
+    with pytest.raises(Refusal) as refusal:
+        publish_board(board=make_board(), at=AT, **WHO)
+    assert refusal.value.code == "cycle_is_draft"
+
+
+@pytest.mark.parametrize("reason", ["", "  \n"])
+def test_both_decisions_want_a_reason(reason: str) -> None:
+    make_approved_run()
+    board = make_board()
+    with pytest.raises(Refusal) as refusal:
+        publish_board(board=board, actor="organizer:ann", reason=reason, at=AT)
+    assert refusal.value.code == "reason_missing"
+    publish_board(board=board, at=AT, **WHO)
+    with pytest.raises(Refusal) as refusal:
+        withdraw_entry(entry=Entry.objects.get(), actor="organizer:ann", reason=reason, at=AT)
+    assert refusal.value.code == "reason_missing"
+
+
+def test_an_entry_holds_the_allowed_facts_and_nothing_private() -> None:
+    make_approved_run()
+    snapshot = publish_board(board=make_board(), at=AT, **WHO)
+    entry = Entry.objects.get()
+    assert set(entry.facts) == FACTS
+    assert set(snapshot.payload["entries"][0]) == FACTS | {"id", "rank", "tied", "published_at"}
+    assert entry.facts["efficiency"] == {"add_p50_ms": 12.5, "search_p95_ms": 80.25}
+    assert entry.facts["bundles"] == {"own": {"digest": "b" * 64, "counts": {"questions": 60}}}
+    assert entry.facts["answer"] == {"backend": "offline", "model": "offline.extract.v1"}
+    text = str(snapshot.payload)
+    for private in (PRIVATE, "private-label", "private.example", "base_url_host"):
+        assert private not in text
+
+
+def test_a_commercial_product_shows_no_repository() -> None:
+    make_approved_run(division="commercial")
+    publish_board(board=make_board(division="commercial"), at=AT, **WHO)
+    assert Entry.objects.get().facts["openness"] == {}
+
+
+def test_the_team_is_told_in_its_language_without_a_score() -> None:
+    make_approved_run(0.61237, language="zh-hans")
+    publish_board(board=make_board(), at=AT, **WHO)
+    mail = OutboxMail.objects.get(event="result_published")
+    assert mail.language == "zh-hans"
+    assert f"/zh-hans/leaderboard/entries/{Entry.objects.get().pk}/" in mail.text
+    assert "61.2" not in mail.text + mail.html
+    assert "0.612" not in mail.text + mail.html
+
+
+def test_publication_and_withdrawal_leave_audit_rows_with_actor_and_reason() -> None:
+    make_approved_run()
+    publish_board(board=make_board(), at=AT, **WHO)
+    withdraw_entry(entry=Entry.objects.get(), actor="organizer:bob", reason="Wrong version.", at=AT)
+    rows = list(AuditEvent.objects.order_by("sequence").values_list("action", "actor", "reason"))
+    assert rows == [
+        ("entry.published", "organizer:ann", "Reviewed."),
+        ("board.published", "organizer:ann", "Reviewed."),
+        ("entry.withdrawn", "organizer:bob", "Wrong version."),
+        ("board.published", "organizer:bob", "Wrong version."),
+    ]
+
+
+def test_a_withdrawn_entry_leaves_the_next_snapshot_as_a_tombstone_and_ranks_close_up() -> None:
+    make_approved_run(0.9, system="Gone")
+    make_approved_run(0.5, system="Stays")
+    first = publish_board(board=make_board(), at=AT, **WHO)
+    gone = Entry.objects.get(system_name="Gone")
+    second = withdraw_entry(entry=gone, actor="organizer:bob", reason="Wrong version.", at=AT + timedelta(hours=1))
+    assert [(row["system"], row["rank"]) for row in second.payload["entries"]] == [("Stays", 1)]
+    assert [(stone["system"], stone["reason"]) for stone in second.payload["withdrawn"]] == [("Gone", "Wrong version.")]
+    assert "score" not in second.payload["withdrawn"][0]
+    first.refresh_from_db()
+    assert len(first.payload["entries"]) == 2
+    with pytest.raises(Refusal) as refusal:
+        withdraw_entry(entry=gone, at=AT, **WHO)
+    assert refusal.value.code == "entry_withdrawn"
+
+
+def test_the_digest_survives_the_database_and_finds_a_changed_content() -> None:
+    make_approved_run(1 / 3, system="Drittel")
+    make_approved_run(0.1 + 0.2, system="名字")
+    publish_board(board=make_board(), at=AT, **WHO)
+    snapshot = Snapshot.objects.get()
+    assert is_intact(snapshot)
+    assert digest_of(dict(reversed(list(snapshot.payload.items())))) == snapshot.digest
+    snapshot.payload["entries"][0]["score"] += 1e-9
+    assert not is_intact(snapshot)
+
+
+def test_the_same_facts_at_the_same_moment_give_the_same_digest() -> None:
+    make_approved_run(system="One")
+    snapshot = publish_board(board=make_board(), at=AT, **WHO)
+    assert digest_of(snapshot.payload) == digest_of(Snapshot.objects.get().payload)
+
+
+def test_the_code_refuses_to_change_or_delete_a_snapshot() -> None:
+    make_approved_run()
+    snapshot = publish_board(board=make_board(), at=AT, **WHO)
+    with pytest.raises(ImmutableError):
+        snapshot.save()
+    with pytest.raises(ImmutableError):
+        snapshot.delete()
+
+
+def test_the_database_refuses_to_change_or_delete_a_snapshot() -> None:
+    make_approved_run()
+    publish_board(board=make_board(), at=AT, **WHO)
+    with pytest.raises(DatabaseError), transaction.atomic():
+        Snapshot.objects.update(number=7)
+    with pytest.raises(DatabaseError), transaction.atomic():
+        Snapshot.objects.all()._raw_delete("default")
+    assert Snapshot.objects.get().number == 1
+
+
+def test_a_board_opens_once_and_only_for_a_track_of_its_cycle() -> None:
+    cycle = make_cycle()
+    first = open_board(cycle=cycle, track="textual", division="commercial", actor="organizer:ann")
+    again = open_board(cycle=cycle, track="textual", division="commercial", actor="organizer:ann")
+    assert first == again
+    with pytest.raises(Refusal) as refusal:
+        open_board(cycle=cycle, track="multimodal", division="commercial", actor="organizer:ann")
+    assert refusal.value.code == "track_not_in_cycle"
+
+
+def test_a_version_that_never_ran_stands_nowhere() -> None:
+    make_version("Idle")
+    make_approved_run(system="Busy")
+    snapshot = publish_board(board=make_board(), at=AT, **WHO)
+    assert "Idle" not in str(snapshot.payload)
