@@ -108,7 +108,10 @@ class ReadOnlyAdmin(admin.ModelAdmin):
     def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> list[Any]:
         names = [field.name for field in self.opts.fields if field.editable and not field.primary_key]
         shown = [*names, *(field.name for field in self.opts.many_to_many)]
-        return [*dict.fromkeys([*shown, *super().get_readonly_fields(request, obj)])]
+        hidden = set(self.exclude or ())
+        return [
+            name for name in dict.fromkeys([*shown, *super().get_readonly_fields(request, obj)]) if name not in hidden
+        ]
 
     def save_model(self, request: HttpRequest, obj: Any, form: Any, change: bool) -> None:
         raise PermissionDenied

@@ -5,7 +5,7 @@ from typing import Any
 from django.utils.functional import Promise
 
 
-class Refusal(Exception):  # noqa: N818  a rule that says no is no error
+class Refusal(Exception):
     """A rule that says no. `code` is for machines and stays; `message` says what was expected and what to do next.
 
     `status` is the HTTP status with which a page or the API answers; `details` holds JSON values for the API's body

@@ -29,7 +29,7 @@ NONCE_BYTES = 12
 _DEFAULT_PORTS = {"http": 80, "https": 443}
 
 
-class SecretUnavailable(Exception):  # noqa: N818
+class SecretUnavailable(Exception):
     """The secret cannot be had: a fault of the platform's set-up or of a changed URL, never "no authentication".
 
     `code` says why: `secret_missing`, `secret_key_unknown` (its key left the ring) or `secret_undecryptable` (another

@@ -6,7 +6,7 @@ from submissions.services.access import (
     submit_access_request,
     withdraw_access_request,
 )
-from submissions.services.cycles import record_cycle_change
+from submissions.services.cycles import record_cycle_change, record_prize_change
 from submissions.services.keys import claim_key, offer_new_key, revoke_key, rotate_key
 from submissions.services.review import (
     approval_letter,
@@ -36,6 +36,7 @@ __all__ = [
     "new_receipt",
     "offer_new_key",
     "record_cycle_change",
+    "record_prize_change",
     "reinstate_version",
     "reject_access_request",
     "replace_secret",

@@ -24,3 +24,12 @@ def record_cycle_change(
         after=after,
         at=at,
     )
+
+
+@transaction.atomic
+def record_prize_change(
+    *, cycle: Cycle, before: dict[str, Any], after: dict[str, Any], actor: str, at: datetime
+) -> None:
+    """Write changed prizes into the audit chain; nothing when they are as before."""
+    if before != after:
+        append_event(actor=actor, action="cycle.prizes_changed", subject=cycle, before=before, after=after, at=at)
