@@ -63,7 +63,7 @@ def bytes_text(value: float | None) -> str:
         return NOTHING
     for unit in ("B", "KiB", "MiB"):
         if value < 1024:
-            return f"{value:.0f} {unit}" if unit == "B" or value >= 100 else f"{value:.1f} {unit}"
+            return f"{value:.0f} {unit}" if unit == "B" or value >= 100 or value % 1 == 0 else f"{value:.1f} {unit}"
         value /= 1024
     return f"{value:.1f} GiB"
 
