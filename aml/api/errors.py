@@ -58,7 +58,7 @@ def _response(problem: Problem, request_id: str) -> Response:
         headers["Retry-After"] = str(problem.retry_after_s)
     if problem.status == status.HTTP_401_UNAUTHORIZED:
         headers.setdefault("WWW-Authenticate", 'Bearer realm="api"')
-    return Response({"detail": detail}, status=problem.status, headers=headers)
+    return Response({"detail": detail}, status=problem.status, headers=headers, content_type="application/json")
 
 
 def _problem(error: Exception) -> Problem | None:

@@ -12,7 +12,15 @@ from leaderboard.services import open_board, publish_board, withdraw_entry
 from leaderboard.snapshots import digest_of, is_intact
 from submissions.models import AuditEvent, Cycle, OutboxMail, Version
 from submissions.refusals import Refusal
-from tests.leaderboard.builders import AT, PRIVATE, make_approved_run, make_board, make_cycle, make_release, make_version
+from tests.leaderboard.builders import (
+    AT,
+    PRIVATE,
+    make_approved_run,
+    make_board,
+    make_cycle,
+    make_release,
+    make_version,
+)
 
 pytestmark = pytest.mark.django_db
 WHO = {"actor": "organizer:ann", "reason": "Reviewed."}
