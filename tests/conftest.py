@@ -4,6 +4,7 @@ import os
 from pathlib import Path
 
 import pytest
+from django.db import connections
 
 from tests.append_only import flush_empties_append_only_tables  # noqa: F401
 
@@ -28,3 +29,13 @@ def data_dir() -> Path:
 def cases_dir() -> Path:
     """Cases with their right answers, which the project does not ship."""
     return shared_folder("AML_CASES_DIR", "cases")
+
+
+@pytest.fixture(scope="session")
+def django_db_modify_db_settings(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> None:
+    """SQLite under test is a file, as in use: workers read and write from threads and processes of their own."""
+    database = connections["default"].settings_dict
+    if database["ENGINE"] == "django.db.backends.sqlite3":
+        database["TEST"]["NAME"] = str(tmp_path_factory.mktemp("database") / "test.sqlite3")
+    else:
+        request.getfixturevalue("django_db_modify_db_settings_parallel_suffix")
