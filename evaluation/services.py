@@ -12,6 +12,7 @@ from evaluation.failures import failure_text
 from evaluation.gate import check_publication
 from evaluation.models import Event, Job, PublicationReview, Receipt, Release, StageProgress
 from evaluation.releases import pipeline_code_hash
+from evaluation.tasks import wake
 from submissions.audit import append_event
 from submissions.keys import require_scope
 from submissions.models import LeaderboardKey, Track, Version
@@ -192,8 +193,6 @@ def _admit(
 
 def _open_books(key: LeaderboardKey, job: Job, at: datetime) -> None:
     """Everything that comes into being with a job, in its transaction: slot, stages, audit row, wake-up."""
-    from evaluation.tasks import wake  # the engine's modules import this one
-
     quotas.charge(key=key, job=job, at=at)
     StageProgress.objects.bulk_create([StageProgress(job=job, stage=stage) for stage in Job.Stage.values])
     append_event(
