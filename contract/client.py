@@ -195,7 +195,7 @@ class Client:
             with live_secret(secret):
                 headers = _headers(endpoint, target.auth, secret, body)
                 response = await self._exchange(call, endpoint, method, headers, body, max_body)
-                outcome = await self._judge(replace(response, body=redactor.data(response.body)), judge)
+                outcome = await self._judge(response, redactor, judge)
         except Fault as fault:
             outcome = kind(verdict=_fault_verdict(fault.code), reason=Reason(fault.code, fault.got), flags=fault.flags)
         outcome = _without_secret(outcome, redactor)
@@ -228,11 +228,16 @@ class Client:
         finally:
             connection.drop()
 
-    async def _judge(self, response: Response, judge: Callable[[Response], Judged]) -> Judged:
+    async def _judge(self, response: Response, redactor: Redactor, judge: Callable[[Response], Judged]) -> Judged:
+        """Clean the body of the credential, then judge it; a large one in a thread, two at a time."""
+
+        def clean_and_judge() -> Judged:
+            return judge(replace(response, body=redactor.data(response.body)))
+
         if len(response.body) < LARGE_BODY:
-            return judge(response)
+            return clean_and_judge()
         async with self._large:
-            return await asyncio.to_thread(judge, response)
+            return await asyncio.to_thread(clean_and_judge)
 
     def _endpoint(self, url: str, task_id: str) -> Endpoint:
         key = (url, bool(task_id))

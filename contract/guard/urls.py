@@ -100,6 +100,11 @@ class Endpoint:
         return self._bracketed if self.port == default else f"{self._bracketed}:{self.port}"
 
     @property
+    def health_url(self) -> str:
+        """Where a server is asked for its health when its version names no other URL."""
+        return f"{self.scheme}://{self.host_header}/health"
+
+    @property
     def _bracketed(self) -> str:
         return f"[{self.host}]" if ":" in self.host else self.host
 

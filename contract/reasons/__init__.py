@@ -12,13 +12,14 @@ from collections.abc import Mapping
 from contract.reasons.addresses import ADDRESSES
 from contract.reasons.bodies import BODIES
 from contract.reasons.fields import FIELDS
+from contract.reasons.flags import FLAGS, flag_text
 from contract.reasons.media import MEDIA
 from contract.reasons.statuses import OTHER_STATUS, STATUSES
 from contract.reasons.text import ReasonText
 from contract.reasons.transport import TRANSPORT
 from contract.words import gettext_noop
 
-__all__ = ["REASONS", "ReasonText", "reason_text"]
+__all__ = ["FLAGS", "REASONS", "ReasonText", "flag_text", "reason_text"]
 
 REASONS: Mapping[str, ReasonText] = {
     text.code: text for text in (*TRANSPORT, *STATUSES, *BODIES, *FIELDS, *MEDIA, *ADDRESSES)

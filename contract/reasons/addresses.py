@@ -11,7 +11,7 @@ ADDRESSES = (
     ReasonText(
         "url_empty",
         gettext_noop("A URL."),
-        gettext_noop("Enter the whole address, such as https://memory.your-domain.com/add."),
+        gettext_noop("Enter the whole address, such as https://memory.example.com/add."),
     ),
     ReasonText(
         "url_too_long",
@@ -36,7 +36,7 @@ ADDRESSES = (
     ReasonText(
         "url_scheme_or_form",
         gettext_noop("A URL that begins with https:// or http://."),
-        gettext_noop("Enter the whole address, such as https://memory.your-domain.com/add."),
+        gettext_noop("Enter the whole address, such as https://memory.example.com/add."),
     ),
     ReasonText(
         "url_fragment",
@@ -76,7 +76,7 @@ ADDRESSES = (
     ReasonText(
         "host_empty",
         gettext_noop("A host name behind https://."),
-        gettext_noop("Enter the whole address, such as https://memory.your-domain.com/add."),
+        gettext_noop("Enter the whole address, such as https://memory.example.com/add."),
     ),
     ReasonText(
         "host_syntax",

@@ -16,7 +16,7 @@ from contract.guard import GuardPolicy, Refused, deny_reason, parse_endpoint, pa
 from contract.jsonreader import Broken, read_object
 from contract.media import read_image
 from contract.messages import AddRequest, Message, SearchRequest, Track, encode
-from contract.reasons import REASONS, reason_text
+from contract.reasons import FLAGS, REASONS, flag_text, reason_text
 from contract.verdicts import Verdict, excerpt
 
 ADD = AddRequest("r", (Message("user", "x"),), "u", "s")
@@ -254,3 +254,20 @@ def test_a_request_encodes_to_the_same_bytes_and_reads_back(message: Message) ->
     assert body == encode(AddRequest("r", (message,), "u", "s"))
     assert msgspec.json.decode(body, type=AddRequest) == request
     assert ("timestamp" in json.loads(body)["messages"][0]) == (message.timestamp is not None)
+
+
+def test_every_flag_that_the_reader_sets_has_a_sentence() -> None:
+    image = "data:image/png;base64," + "iVBORw0KGgo="
+    item = {"id": "m", "content": [{"type": "image_url", "image_url": {"url": image}}]}
+    data = [item | {"score": 1}, item | {"score": 2}]
+    body = json.dumps({"data": data}).encode()
+    outcome = read_search(200, {"Content-Type": "text/plain"}, body, request=SEARCH, track="multimodal")
+    assert set(outcome.flags) == {"content_type", "duplicate_id", "score_not_descending", "image_header_unreadable"}
+    assert set(outcome.flags) < set(FLAGS)
+    assert flag_text("duplicate_id") != flag_text("unknown") == "unknown"
+
+
+def test_health_without_a_url_of_its_own_stands_on_the_origin_of_add() -> None:
+    assert parse_endpoint("https://api.alpha-mem.com:8443/v1/add?x=1", OPEN).health_url == (
+        "https://api.alpha-mem.com:8443/health"
+    )
