@@ -3,7 +3,7 @@
 __all__ = ["ModelFault"]
 
 
-class ModelFault(Exception):  # noqa: N818 (a fault of a service, in the words of the project)
+class ModelFault(Exception):
     """A model call that gave nothing usable; the item stays unscored, to be done again.
 
     `code` is one of model_unreachable, model_timeout, model_status, model_malformed, model_empty, verdict_malformed,
