@@ -21,14 +21,19 @@ from submissions.refusals import Refusal
 @transaction.atomic
 def open_board(*, cycle: Cycle, track: str, division: str, actor: str) -> Board:
     """The board of `cycle`, `track` and `division`, made when it is not there yet."""
-    if track not in cycle.tracks:
-        raise Refusal("track_not_in_cycle", _("This cycle does not evaluate that track. Choose one of its tracks."))
-    if division not in Division.values:
-        raise Refusal("division_unknown", _("There is no such division."), status=422)
+    check_board(cycle=cycle, track=track, division=division)
     board, created = Board.objects.get_or_create(cycle=cycle, track=track, division=division)
     if created:
         append_event(actor=actor, action="board.opened", subject=board)
     return board
+
+
+def check_board(*, cycle: Cycle, track: str, division: str) -> None:
+    """Raise Refusal unless `cycle` can have this board."""
+    if track not in cycle.tracks:
+        raise Refusal("track_not_in_cycle", _("This cycle does not evaluate that track. Choose one of its tracks."))
+    if division not in Division.values:
+        raise Refusal("division_unknown", _("There is no such division."), status=422)
 
 
 @transaction.atomic
