@@ -66,6 +66,12 @@ def track_choices(cycle: Cycle | None) -> list[Track]:
     return [track for track in Track if track in taken]
 
 
+def prizes_in_order(cycle: Cycle) -> list[Prize]:
+    """The prizes of `cycle`, from the first to the special one."""
+    order = list(Prize.Kind)
+    return sorted(cycle.prizes.all(), key=lambda prize: order.index(Prize.Kind(prize.kind)))
+
+
 def prize_total(prizes: Sequence[Prize]) -> int:
     """What one track gives away, in yuan."""
     return sum(prize.winners_per_track * prize.amount_cny for prize in prizes)

@@ -44,7 +44,7 @@ def home(request: HttpRequest) -> HttpResponse:
 def guide(request: HttpRequest) -> HttpResponse:
     """Who may take part, until when, with what, for which prizes and under which rules: from the cycle's data."""
     context = _cycle_context()
-    prizes = list(context["cycle"].prizes.all()) if context["cycle"] else []
+    prizes = selectors.prizes_in_order(context["cycle"]) if context["cycle"] else []
     per_track = selectors.prize_total(prizes)
     extra = {
         "prizes": prizes,
