@@ -4,6 +4,7 @@ import uuid
 
 from django.db import models
 from django.db.models import Q
+from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 from simple_history.models import HistoricalRecords
 
@@ -91,7 +92,7 @@ class Version(models.Model):
 
     created_at = models.DateTimeField(_("created"), auto_now_add=True)
     approved_at = models.DateTimeField(_("approved"), null=True, blank=True)
-    endpoint_changed_at = models.DateTimeField(_("endpoint or secret last changed"), auto_now_add=True)
+    endpoint_changed_at = models.DateTimeField(_("endpoint or secret last changed"), default=timezone.now)
 
     objects = VersionQuerySet.as_manager()
     history = HistoricalRecords()

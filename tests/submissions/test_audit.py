@@ -117,9 +117,9 @@ def test_values_of_every_kind_read_back_to_the_same_digest(db):
 
 def test_a_rolled_back_decision_leaves_no_row_and_no_gap(db):
     team = Team.objects.create(name="T")
-    with pytest.raises(RuntimeError), transaction.atomic():
+    with transaction.atomic():
         append_event(actor="platform", action="test.done", subject=team)
-        raise RuntimeError
+        transaction.set_rollback(True)
     append_event(actor="platform", action="test.done", subject=team)
     assert verify_chain().count == 1
     assert verify_chain().is_whole

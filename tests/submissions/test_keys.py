@@ -22,7 +22,8 @@ from submissions.keys import (
 from submissions.models import AuditEvent, KeyClaim, LeaderboardKey, OutboxMail
 from submissions.refusals import Refusal
 from submissions.services import claim_key, offer_new_key, revoke_key, rotate_key
-from tests.builders import ORGANIZER, key_nobody_has, make_cycle, make_key as issue_key, make_request, make_version
+from tests.builders import ORGANIZER, key_nobody_has, make_cycle, make_request, make_version
+from tests.builders import make_key as issue_key
 
 VECTORS = [
     "aml_live_00000000AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA1PgnmF",
@@ -45,7 +46,8 @@ def test_one_wrong_character_is_found_before_any_look_up(position):
 
 
 @pytest.mark.parametrize(
-    "text", ["", "aml_live_", VECTORS[0][:-1], VECTORS[0] + "0", " " + VECTORS[0], VECTORS[0] + "\n", "AML" + VECTORS[0][3:]]
+    "text",
+    ["", "aml_live_", VECTORS[0][:-1], VECTORS[0] + "0", " " + VECTORS[0], VECTORS[0] + "\n", "AML" + VECTORS[0][3:]],
 )
 def test_what_is_no_key_is_no_key(text):
     assert public_id_of(text) is None

@@ -79,11 +79,15 @@ def test_a_change_that_keeps_the_origins_keeps_the_secret(change):
 
 
 def test_health_is_not_among_the_origins():
-    version = make_version(health_url="https://health.example.net/up", add_url="http://a.example.org/add", allow_plain_http=True)
+    version = make_version(
+        health_url="https://health.example.net/up", add_url="http://a.example.org/add", allow_plain_http=True
+    )
     assert origins_of(version) == ("http://a.example.org:80", "https://memory.example.com:443")
 
 
-@pytest.mark.parametrize("damage", ["", "v1", "v2.dev.AAAA.AAAA", "v1.dev.%%.%%", "v1.dev.AAAA.AAAA", "v1.dev..", "é.é.é.é"])
+@pytest.mark.parametrize(
+    "damage", ["", "v1", "v2.dev.AAAA.AAAA", "v1.dev.%%.%%", "v1.dev.AAAA.AAAA", "v1.dev..", "é.é.é.é"]
+)
 def test_a_damaged_ciphertext_is_unavailable_and_raises_nothing_else(damage):
     version = make_version()
     MemorySystemKey.objects.filter(version=version).update(ciphertext=damage)
@@ -149,7 +153,9 @@ def test_the_command_counts_rows_by_key(settings):
     assert out.getvalue().splitlines() == ["1 encrypted anew with k2", "k2: 1", "k1: 0 (may leave the ring)"]
 
 
-@pytest.mark.parametrize("secret", ["short77", "x" * 513, "with space1", "tab\tinside", "line\nbreak", "nul\x00inside", "schlüssel1"])
+@pytest.mark.parametrize(
+    "secret", ["short77", "x" * 513, "with space1", "tab\tinside", "line\nbreak", "nul\x00inside", "schlüssel1"]
+)
 def test_a_secret_that_no_header_can_carry_is_refused(secret):
     version = make_version()
     with pytest.raises(Refusal) as refused:
