@@ -64,7 +64,12 @@ def make_cycle(**fields: Any) -> Cycle:
 
 
 def make_entrant(
-    cycle: Cycle | None = None, *, name: str = "Acme", division: str = "open_source", secret: str = "s3cret-value", **fields: Any
+    cycle: Cycle | None = None,
+    *,
+    name: str = "Acme",
+    division: str = "open_source",
+    secret: str = "s3cret-value",
+    **fields: Any,
 ) -> Entrant:
     """A team called `name`; `fields` go to its version."""
     cycle = cycle or make_cycle()
@@ -180,9 +185,7 @@ def start(entrant: Entrant, mode: str = "smoke", *, at: datetime | None = None, 
 def finish(job: Job, *, state: str = "succeeded", at: datetime | None = None, blame: str = "", **fields: Any) -> Job:
     """End a run the way its worker does."""
     job.refresh_from_db()
-    ended = end_job(
-        job_id=job.pk, token=job.lease_token, state=state, blame=blame, at=at or timezone.now(), **fields
-    )
+    ended = end_job(job_id=job.pk, token=job.lease_token, state=state, blame=blame, at=at or timezone.now(), **fields)
     assert ended
     job.refresh_from_db()
     return job
@@ -223,7 +226,9 @@ def fill_result(job: Job, *, score: float = 0.5, conversations: int = 2, questio
     metric = job.release.baseline["metrics"]["talks"]
     items: list[Item] = []
     for number in range(conversations):
-        scope = Scope.objects.create(job=job, ordinal=number, bundle="talks", key=f"talk-{number}", user_id=f"u{number}")
+        scope = Scope.objects.create(
+            job=job, ordinal=number, bundle="talks", key=f"talk-{number}", user_id=f"u{number}"
+        )
         items += [_item(job, scope, index, score=score, model=model, metric=metric) for index in range(questions)]
     part = {"score": score, "n": len(items)}
     scored = [ScoredItem(item.question_key, 0, item.state, item.score, "4", "A", "talks", True) for item in items]

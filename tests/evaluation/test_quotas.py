@@ -121,9 +121,7 @@ def test_a_next_time_after_the_close_is_no_next_time(entrant: Entrant) -> None:
     assert "closes" in found.message
 
 
-@pytest.mark.parametrize(
-    ("days", "code"), [(-61, "cycle_not_open"), (-59, ""), (59, ""), (61, "cycle_closed")]
-)
+@pytest.mark.parametrize(("days", "code"), [(-61, "cycle_not_open"), (-59, ""), (59, ""), (61, "cycle_closed")])
 def test_the_clock_closes_the_evaluation(entrant: Entrant, days: int, code: str) -> None:
     assert allowance(entrant, "full", AT + days * DAY).refusal_code == code
 

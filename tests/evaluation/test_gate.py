@@ -1,0 +1,117 @@
+"""The publication gate: each check fails on what it is there for, and on nothing else."""
+
+from collections.abc import Callable
+from datetime import timedelta
+
+import pytest
+from django.utils import timezone
+
+from evaluation.gate import TITLES, check_publication
+from evaluation.models import Answer, Item, Job, Judgement, Release, Result, Retrieval, Scope
+from submissions.models import Version
+from tests.evaluation import builders
+from tests.evaluation.builders import Entrant
+
+
+@pytest.fixture
+def job(entrant: Entrant) -> Job:
+    builders.passed_smoke(entrant)
+    return builders.finished_full(entrant)
+
+
+def failed(job: Job) -> set[str]:
+    job = Job.objects.get(pk=job.pk)
+    return {check.name for check in check_publication(job) if not check.passed}
+
+
+def test_a_clean_full_evaluation_passes_every_check(job: Job) -> None:
+    checks = check_publication(job)
+    assert [check.name for check in checks] == list(TITLES)
+    assert failed(job) == set()
+    assert all(check.observed and check.expected and str(check.title) for check in checks)
+
+
+def test_a_smoke_test_fails_by_its_mode(job: Job) -> None:
+    Job.objects.filter(pk=job.pk).update(mode="smoke")
+    assert "mode" in failed(job)
+
+
+def drop_an_item(job: Job) -> None:
+    job.items.first().delete()
+
+
+def forget_an_answer(job: Job) -> None:
+    Answer.objects.filter(item__job=job).first().delete()
+
+
+def forget_a_retrieval(job: Job) -> None:
+    Retrieval.objects.filter(item__job=job).first().delete()
+
+
+def change_version(**fields: object) -> Callable[[Job], None]:
+    return lambda job: Version.objects.filter(pk=job.version_id).update(**fields) and None
+
+
+SPOILERS: dict[str, tuple[Callable[[Job], object], set[str]]] = {
+    "an unscored item": (lambda job: job.items.filter(ordinal=0).update(state=Item.State.UNSCORED), {"tasks"}),
+    "an item that the participant spoiled": (
+        lambda job: job.items.filter(ordinal=0).update(state=Item.State.PARTICIPANT_ERROR),
+        {"tasks"},
+    ),
+    "a failed run": (lambda job: Job.objects.filter(pk=job.pk).update(state="failed"), {"tasks"}),
+    "another answer model": (
+        lambda job: Answer.objects.filter(item__job=job, item__ordinal=0).update(model="other"),
+        {"answer_model"},
+    ),
+    "another metric": (lambda job: Judgement.objects.filter(item__job=job).update(metric="other.v1"), {"contract"}),
+    "a retired release": (lambda job: Release.objects.update(state="retired"), {"contract"}),
+    "other code": (lambda job: Job.objects.filter(pk=job.pk).update(code_sha256="1" * 64), {"code"}),
+    "a strange bundle": (lambda job: Scope.objects.filter(job=job).update(bundle="other"), {"bundles", "counts"}),
+    "a missing question": (drop_an_item, {"counts", "results"}),
+    "a missing answer": (forget_an_answer, {"results"}),
+    "a missing retrieval": (forget_a_retrieval, {"results"}),
+    "a result over fewer questions": (lambda job: Result.objects.filter(job=job).update(n=5), {"results"}),
+    "an ambiguous judgement": (
+        lambda job: Judgement.objects.filter(item__job=job, item__ordinal=0).update(verdict="ambiguous"),
+        {"reviews"},
+    ),
+    "a suspended version": (change_version(state="suspended"), {"version"}),
+}
+
+
+@pytest.mark.parametrize("name", SPOILERS)
+def test_each_flaw_fails_its_own_check(job: Job, name: str) -> None:
+    spoil, expected = SPOILERS[name]
+    spoil(job)
+    assert failed(job) == expected
+
+
+def test_a_secret_that_changed_during_the_run_fails_and_one_after_it_does_not(job: Job) -> None:
+    Job.objects.filter(pk=job.pk).update(created_at=job.ended_at - timedelta(hours=1))
+    Version.objects.filter(pk=job.version_id).update(endpoint_changed_at=job.ended_at - timedelta(minutes=1))
+    assert failed(job) == {"version"}
+    Version.objects.filter(pk=job.version_id).update(endpoint_changed_at=job.ended_at + timedelta(minutes=1))
+    assert failed(job) == set()
+
+
+def test_the_dated_form_of_the_answer_model_is_the_same_model(job: Job) -> None:
+    job.release.baseline["answer"]["model"] = "model-x"
+    job.release.save()
+    Answer.objects.filter(item__job=job).update(model="model-x-2026-08-01")
+    assert "answer_model" not in failed(job)
+    Answer.objects.filter(item__job=job).update(model="model-xl")
+    assert "answer_model" in failed(job)
+
+
+def test_a_team_hands_in_the_same_result_once(entrant: Entrant, job: Job) -> None:
+    again = builders.finished_full(entrant, at=timezone.now() + timedelta(days=31))
+    assert failed(again) == {"unique"}
+
+
+def test_the_same_scores_from_another_team_are_named_but_pass(entrant: Entrant, job: Job) -> None:
+    other = builders.make_entrant(entrant.cycle, name="Beta")
+    builders.passed_smoke(other)
+    same = builders.finished_full(other)
+    assert failed(same) == set()
+    unique = next(check for check in check_publication(same) if check.name == "unique")
+    assert "Acme Memory 1.0" in unique.observed

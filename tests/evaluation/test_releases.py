@@ -1,0 +1,113 @@
+"""Releases: what they freeze, how one follows another, and how drift is found."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.utils import timezone
+
+from evaluation.models import Release
+from evaluation.releases import (
+    canonical_digest,
+    compare_baseline,
+    current_release,
+    describe_baseline,
+    open_release,
+    pipeline_code_hash,
+)
+from submissions.models import AuditEvent
+from submissions.refusals import Refusal
+from tests.evaluation import builders
+
+
+def reopen(release: Release, name: str, **fields: Any) -> Release:
+    bundle = release.smoke_bundle
+    defaults = {"track": "textual", "bundles": [bundle], "smoke_bundle": bundle, "actor": "organizer:ada"}
+    return open_release(name=name, at=timezone.now(), **{**defaults, **fields})
+
+
+def test_a_release_freezes_what_decides_a_score(release: Release) -> None:
+    baseline = release.baseline
+    assert baseline["answer"]["backend"] == "offline"
+    assert baseline["answer"]["model"] == "offline.extract.v1"
+    assert baseline["judge"]["backend"] == "rules"
+    assert baseline["metrics"] == {"talks": "locomo.f1.v1"}
+    assert baseline["limits"] == {"top_k": 100}
+    assert baseline["bundles"]["talks"]["digest"] == release.smoke_bundle.digest
+    assert baseline["bundles"]["talks"]["counts"]["questions"] == 6
+    assert baseline["smoke"]["scopes"] == ["talk-0"]
+    assert baseline["smoke"]["counts"] == {"scopes": 1, "questions": 3}
+    assert baseline["code"] == pipeline_code_hash()
+    assert release.digest == canonical_digest(baseline)
+    assert release.state == "open"
+
+
+def test_a_release_with_models_names_them_their_host_and_their_prompts(release: Release, settings: Any) -> None:
+    settings.AML_ANSWER_BASE_URL, settings.AML_ANSWER_MODEL = "https://models.acme-labs.com/v1", "answer-1"
+    settings.AML_JUDGE_BASE_URL, settings.AML_JUDGE_MODEL = "https://judges.acme-labs.com/v1", "judge-1"
+    settings.AML_ANSWER_API_KEY = settings.AML_JUDGE_API_KEY = "canary-secret"
+    baseline = reopen(release, "with-models").baseline
+    assert (baseline["answer"]["model"], baseline["answer"]["base_url_host"]) == ("answer-1", "models.acme-labs.com")
+    assert (baseline["judge"]["model"], baseline["judge"]["base_url_host"]) == ("judge-1", "judges.acme-labs.com")
+    assert baseline["answer"]["prompts"]
+    assert baseline["judge"]["prompts"]
+    assert baseline["metrics"] == {"talks": "yesno.judge.v1"}
+    assert "canary-secret" not in str(baseline)
+
+
+def test_a_new_release_retires_the_one_before_on_its_track_only(release: Release) -> None:
+    coding = reopen(release, "coding-1", track="coding")
+    newer = reopen(release, "textual-2")
+    release.refresh_from_db()
+    coding.refresh_from_db()
+    assert (release.state, newer.state, coding.state) == ("retired", "open", "open")
+    assert current_release("textual") == newer
+    assert AuditEvent.objects.filter(action="release.retired").count() == 1
+
+
+@pytest.mark.parametrize(
+    ("fields", "code"),
+    [({"bundles": []}, "release_without_bundles"), ({}, "release_name_taken")],
+)
+def test_a_release_that_makes_no_sense_is_refused(release: Release, fields: dict[str, Any], code: str) -> None:
+    with pytest.raises(Refusal) as caught:
+        reopen(release, release.name, **fields)
+    assert caught.value.code == code
+    release.refresh_from_db()
+    assert release.state == "open"
+
+
+def test_two_bundles_of_one_name_are_refused(release: Release, tmp_path: Path) -> None:
+    other = builders.make_bundle(tmp_path / "other", conversations=3)
+    with pytest.raises(Refusal) as caught:
+        reopen(release, "twice", bundles=[release.smoke_bundle, other])
+    assert caught.value.code == "release_bundle_twice"
+
+
+def test_an_installation_that_is_what_it_was_has_no_difference(release: Release) -> None:
+    assert compare_baseline(release) == []
+
+
+def test_drift_is_named(release: Release, settings: Any) -> None:
+    settings.AML_ANSWER_BASE_URL, settings.AML_ANSWER_MODEL = "https://models.acme-labs.com/v1", "answer-1"
+    differences = {difference.name: difference for difference in compare_baseline(release)}
+    assert differences["answer/model"].frozen == "offline.extract.v1"
+    assert differences["answer/model"].now == "answer-1"
+    assert "code" not in differences
+
+
+def test_the_code_hash_covers_what_decides_a_score_and_leaves_the_example_server_out() -> None:
+    from evaluation import releases
+
+    names = {path.relative_to(releases.settings.BASE_DIR).as_posix() for path in releases._code_files()}
+    assert "contract/answers.py" in names
+    assert "benchmarks/scoring/registry.py" in names
+    assert any(name.startswith("evaluation/pipeline/answering/prompts/") for name in names)
+    assert not any(name.startswith("contract/reference/") for name in names)
+    assert all(name.endswith((".py", ".txt")) for name in names)
+
+
+def test_a_baseline_reads_as_pairs_for_people(release: Release) -> None:
+    pairs = dict(describe_baseline(release))
+    assert "offline.extract.v1" in pairs.values()
+    assert "talks: 6" in pairs.values()
