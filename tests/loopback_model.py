@@ -23,6 +23,11 @@ _WORD = re.compile(r"[一-鿿]|\w+")
 _ORDER = re.compile(r"(?:reply|answer) (?:only )?with (?:the word )?(\w+)", re.IGNORECASE)
 
 
+class _Server(ThreadingHTTPServer):
+    daemon_threads = True
+    request_queue_size = 256  # many calls begin at once
+
+
 class LoopbackModel:
     """The server; `requests` holds what was asked, `calls` counts it, `mode` may be changed at any time."""
 
@@ -31,8 +36,7 @@ class LoopbackModel:
         self.hang_s = hang_s
         self.requests: list[dict[str, Any]] = []
         self.released = threading.Event()
-        self._http = ThreadingHTTPServer(("127.0.0.1", port), _handler(self))
-        self._http.daemon_threads = True
+        self._http = _Server(("127.0.0.1", port), _handler(self))
         self._thread = threading.Thread(target=self._http.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True)
 
     @property

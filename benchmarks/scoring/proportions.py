@@ -35,4 +35,4 @@ def mcnemar_exact(b: int, c: int) -> float:
         raise ValueError(f"expected counts of 0 or more, got {b} and {c}")
     n = b + c
     tail = sum(comb(n, k) for k in range(min(b, c) + 1))
-    return min(1.0, 2 * tail / 2**n)
+    return min(1.0, tail / (1 << n) * 2)

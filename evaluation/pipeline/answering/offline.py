@@ -85,11 +85,9 @@ def _extract(question: Question, passages: Sequence[Passage]) -> str:
         return "是" if is_han(query) else "Yes"
     if kind == "what" and asks_for_list(query):
         return _listed(hits, query) or refusal
-    for hit in hits[:_TRIED]:
-        text = _from_hit(kind, hit, query)
-        if text:
-            return text
-    return pick_span("what", hits[0].sentence.text, query) or refusal
+    best = hits[:_TRIED]
+    texts = (_from_hit(wanted, hit, query) for wanted in (kind, "what") for hit in best)
+    return next(filter(None, texts), refusal)
 
 
 def _listed(hits: Sequence[_Hit], query: str) -> str:

@@ -19,7 +19,7 @@ _KINDS: Final[tuple[tuple[Kind, str], ...]] = (
     ),
     (
         "count",
-        r"^how (?:many|much|old|often)|多少|几(?=[个只块元斤岁次条本张台年天位人口间楼层排杯盒瓶])|多大",
+        r"^how (?:many|much|old|often)|多少|几(?![点时月号乎])[一-鿿]|多大",
     ),
     ("who", r"^(?:who|whose|whom)\b|谁|哪位|什么人"),
     (
@@ -57,7 +57,8 @@ _ZH_UNIT: Final = (
     "个|只|块钱?|元|公斤|斤|岁|次|条|本|张|台|年|天|位|人|口|间|层|楼|排|杯|盒|瓶|公里|米|小时|分钟|场|把|套|棵|盆"
     "|件|万|号|平米?|节|站|页|份|家"
 )
-_ZH_COUNT: Final = re.compile(rf"{_ZH_NUMBER}多?(?:{_ZH_UNIT})?")
+_ZH_COUNT: Final = re.compile(rf"(?<![周期拜第]){_ZH_NUMBER}多?(?:{_ZH_UNIT})|\d[\d.]*")
+_ZH_ASKED_UNIT: Final = re.compile(r"(?:几|多少)([一-鿿])")
 _ZH_DURATION: Final = re.compile(rf"{_ZH_NUMBER}(?:多)?(?:个半?)?(?:小时|分钟|天|周|星期|礼拜|月|年|钟头)(?:半|多)?")
 _ZH_CLAUSE: Final = re.compile(r"[^，。！？；、：,.!?;:\s“”\"（）()]+")
 _ZH_PLACE: Final = re.compile(r"(?:在|去了?|到了?|回了?|搬到了?|住在?|来自|从|飞)([^，。！？；、：\s“”的了]{2,10})")
@@ -66,7 +67,13 @@ _ZH_KIN: Final = (
     "妈妈?|爸爸?|爷爷|奶奶|外婆|外公|姥姥|姥爷|姐姐?|哥哥?|妹妹?|弟弟?|表[姐妹哥弟]|堂[姐妹哥弟]|姑姑?|舅舅?|婆婆"
     "|丈母娘|老婆|老公|女儿|儿子|邻居|同事|同学"
 )
-_ZH_PERSON: Final = re.compile(rf"[老小阿][一-鿿](?![一-鿿]?[的时])|[一-鿿]{{1,3}}(?:{_ZH_TITLE})|我?(?:{_ZH_KIN})")
+_ZH_SURNAMES: Final = (
+    "王李张刘陈杨黄赵吴周徐孙马朱胡郭何高林罗郑梁谢宋唐许韩冯邓曹彭曾肖田董袁潘于蒋蔡余杜叶程苏魏吕丁任沈姚卢姜崔钟谭陆汪范"
+    "金石廖贾夏韦付方白邹孟熊秦邱江尹薛闫段雷侯龙史陶黎贺顾毛郝龚邵万钱严覃武戴莫孔向汤"
+)
+_ZH_PERSON: Final = re.compile(
+    rf"[老小阿][一-鿿](?![一-鿿]?[的时])|[{_ZH_SURNAMES}][一-鿿]?(?:{_ZH_TITLE})|我?(?:{_ZH_KIN})|(?<=叫)[一-鿿]{{2,3}}"
+)
 
 
 def kind_of(question: str) -> Kind:
@@ -99,19 +106,27 @@ def _first(pattern: re.Pattern[str], sentence: str) -> str:
 
 
 def _name(sentence: str, question: str) -> str:
-    """Return the first capitalised span inside the sentence whose words the question doesn't have."""
+    """Return the capitalised span nearest to a word that the question has too, of those that it lacks."""
     asked = {word.lower() for word in _TOKEN.findall(question)}
-    for match in _NAME.finditer(sentence):
-        words = match[0].split()
-        if match.start() == 0 and len(words) > 1 and words[0].lower() in STOP_WORDS:
-            words = words[1:]
-        plain = [re.split(r"['’]", word)[0].lower() for word in words]
-        if all(word in STOP_WORDS or word in asked for word in plain):
-            continue
-        if match.start() == 0 and len(words) == 1:
-            continue
-        return " ".join(words)
-    return ""
+    terms = terms_of(question)
+    shared = [match.start() for match in _TOKEN.finditer(sentence) if terms_of(match[0]) & terms]
+    found = [
+        (min((abs(match.start() - at) for at in shared), default=0), name)
+        for match in _NAME.finditer(sentence)
+        if (name := _fresh_name(match, asked))
+    ]
+    return min(found, key=lambda item: item[0])[1] if found else ""
+
+
+def _fresh_name(match: re.Match[str], asked: set[str]) -> str:
+    """Return a capitalised span without the word that only begins the sentence; empty where nothing new is left."""
+    words = match[0].split()
+    if match.start() == 0 and words[0].lower() in STOP_WORDS:
+        words = words[1:]
+    plain = [re.split(r"['’]", word)[0].lower() for word in words]
+    if all(word in STOP_WORDS or word in asked for word in plain) or (match.start() == 0 and len(words) == 1):
+        return ""
+    return " ".join(words)
 
 
 def _content_words(sentence: str, question: str) -> str:
@@ -133,13 +148,20 @@ def _pick_chinese(kind: Kind, sentence: str, question: str) -> str:
     if kind == "duration":
         return _first(_ZH_DURATION, sentence)
     if kind == "count":
-        found = [match[0] for match in _ZH_COUNT.finditer(sentence) if match[0] not in {"一", "一个", "半"}]
-        return found[0] if found else ""
+        return _count_zh(sentence, question)
     if kind == "who":
         return next((match[0] for match in _ZH_PERSON.finditer(sentence) if match[0] not in question), "")
     if kind == "where":
         return next((match[1] for match in _ZH_PLACE.finditer(sentence) if match[1] not in question), "")
     return _clause(sentence, question)
+
+
+def _count_zh(sentence: str, question: str) -> str:
+    """Return the first number with its unit, one in the unit that the question asks for before any other."""
+    asked = _ZH_ASKED_UNIT.search(question)
+    found = [match[0] for match in _ZH_COUNT.finditer(sentence)]
+    fitting = [text for text in found if asked and text.endswith(asked[1])]
+    return next((text for text in (*fitting, *found) if text != "一个"), "")
 
 
 def _clause(sentence: str, question: str) -> str:
