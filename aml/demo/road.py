@@ -17,7 +17,7 @@ from evaluation.models import Job
 from evaluation.reviews import approve_publication
 from leaderboard.models import Board, Snapshot
 from leaderboard.services import open_board, publish_board
-from submissions.models import AccessRequest, Cycle, Division, Track
+from submissions.models import AccessRequest, Cycle, Division, Track, Version
 from submissions.services import approve_access_request, claim_key
 
 Progress = Callable[[str, int, int], None]
@@ -60,7 +60,7 @@ class Traveller:
         """Start a smoke test or a full evaluation, watch it to its end, and return it."""
         body: dict[str, Any] = {"version": self.version, "track": Track.TEXTUAL, "run_label": f"demo-{mode}"}
         if mode == Job.Mode.FULL:
-            version = AccessRequest.objects.get(version=self.version).version
+            version = Version.objects.get(pk=self.version)
             body["checklist"] = dict.fromkeys(checklist_for(version), True)
         started = self._call("POST", "/smoke-tests" if mode == Job.Mode.SMOKE else "/eval-jobs", json=body)
         ended = self._watch(started["id"], progress)
