@@ -48,6 +48,9 @@ MAX_GIVEN_UP = 32
 """So many items that a model has failed on for good end a step: the job can't succeed any more."""
 
 
+_WORK = (Job.Stage.INGESTION, Job.Stage.RETRIEVAL, Job.Stage.ANSWERING, Job.Stage.SCORING)
+
+
 class SliceEnd(StrEnum):
     """How a slice ended."""
 
@@ -198,8 +201,9 @@ class _Slice:
         states = set(Item.objects.filter(job=self._job).order_by().values_list("state", flat=True))
         if states & {ANSWERING.gave_up, SCORING.gave_up}:
             raise self._incomplete()
-        if states - {Item.State.SCORED}:
-            raise PlatformFault("internal_error", f"items at the end: {sorted(states)}")
+        undone = [stage for stage in _WORK if not self._progress.is_done(stage)]
+        if undone or states - {Item.State.SCORED}:
+            raise PlatformFault("internal_error", f"at the end: items {sorted(states)}, undone {undone}")
         with transaction.atomic():
             fence(self._lease, stage=Job.Stage.AGGREGATION)
             make_result(self._job)

@@ -32,6 +32,7 @@ class Memory:
         self.seen: Counter[tuple[str, bytes]] = Counter()
         self.at_once = Counter[str]()
         self.most_at_once = Counter[str]()
+        self.status: Callable[[str], tuple[int, bytes]] | None = None
         self.before: Callable[[str], Awaitable[None]] | None = None
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -39,6 +40,9 @@ class Memory:
             await self._app(scope, receive, send)
             return
         path, body = scope["path"], await _body(receive)
+        if self.status and scope["method"] == "GET":
+            await _send(send, *self.status(path))
+            return
         self.heard.append((path, body))
         self.seen[path, body] += 1
         self.at_once[path] += 1
