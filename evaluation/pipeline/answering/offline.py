@@ -30,7 +30,9 @@ _RANK: Final = 2.0
 _OTHER_SPEAKER: Final = 0.6
 _ASKS_BACK: Final = 0.5
 _OTHER_TIME: Final = 0.5
-_MIN_COVERAGE: Final = 0.25
+_MIN_COVERAGE: Final = 0.2
+# Characters and pairs make more terms of a question, and more of them only join words.
+_MIN_COVERAGE_ZH: Final = 0.12
 _MIN_LEAD: Final = 0.75
 _TRIED: Final = 5
 _AMONG: Final = 100
@@ -78,7 +80,7 @@ def _extract(question: Question, passages: Sequence[Passage]) -> str:
     query = question.query
     refusal = NOTHING_KNOWN_ZH if is_han(query) else NOTHING_KNOWN
     hits = _ranked(query, passages)
-    if not _supported(hits):
+    if not _supported(hits, _MIN_COVERAGE_ZH if is_han(query) else _MIN_COVERAGE):
         return refusal
     kind = kind_of(query)
     if kind == "yes_no":
@@ -149,8 +151,8 @@ def _weights(asked: frozenset[str], passages: Sequence[Passage]) -> dict[str, fl
     return {term: math.log(1 + among / max(seen[term], 1)) for term in sorted(asked)}
 
 
-def _supported(hits: Sequence[_Hit]) -> bool:
+def _supported(hits: Sequence[_Hit], least: float) -> bool:
     """Tell whether the best memory holds enough of the question, and was said by the one who is asked about."""
     own = max((hit.coverage for hit in hits if hit.own), default=0.0)
     other = max((hit.coverage / _OTHER_SPEAKER for hit in hits if not hit.own), default=0.0)
-    return own > 0 and own >= _MIN_COVERAGE and own >= _MIN_LEAD * other
+    return own > 0 and own >= least and own >= _MIN_LEAD * other

@@ -26,7 +26,8 @@ _MAX_SENTENCES: Final = 60
 
 @dataclass(frozen=True, slots=True)
 class Sentence:
-    """One sentence with its terms: stems of English content words, pairs of characters of Chinese."""
+    """One sentence with its terms: stems of English content words, characters and pairs of characters
+    of Chinese."""
 
     text: str
     terms: frozenset[str]
@@ -62,7 +63,8 @@ def _terms(text: str) -> Iterator[str]:
     for match in _WORD.finditer(text.lower()):
         word = match[0]
         if is_han(word):
-            yield from (a + b for a, b in pairwise(word) if not {a, b} <= STOP_CHARACTERS)
+            yield from (char for char in word if char not in STOP_CHARACTERS)
+            yield from (a + b for a, b in pairwise(word) if a not in STOP_CHARACTERS and b not in STOP_CHARACTERS)
             continue
         word = re.split(r"['’]", word)[0]
         if word not in STOP_WORDS:

@@ -61,6 +61,8 @@ _ZH_COUNT: Final = re.compile(rf"(?<![周期拜第]){_ZH_NUMBER}多?(?:{_ZH_UNIT
 _ZH_ASKED_UNIT: Final = re.compile(r"(?:几|多少)([一-鿿])")
 _ZH_DURATION: Final = re.compile(rf"{_ZH_NUMBER}(?:多)?(?:个半?)?(?:小时|分钟|天|周|星期|礼拜|月|年|钟头)(?:半|多)?")
 _ZH_CLAUSE: Final = re.compile(r"[^，。！？；、：,.!?;:\s“”\"（）()]+")
+_ZH_ASKS_NAME: Final = re.compile("叫什么|什么名字|哪[一]?[首本部]|书名|歌名")
+_ZH_CALLED: Final = re.compile(r"《([^》]{1,20})》|(?:叫做?|名字是|取名)[“\"「]?([一-鿿]{2,4})")
 _ZH_PLACE: Final = re.compile(r"(?:在|去了?|到了?|回了?|搬到了?|住在?|来自|从|飞)([^，。！？；、：\s“”的了]{2,10})")
 _ZH_TITLE: Final = "老师|师傅|医生|大夫|阿姨|叔叔?|姐姐?|哥哥?|姨|婶|伯|爷爷?|奶奶?|总|经理|主任|教练|科长|班长"
 _ZH_KIN: Final = (
@@ -165,16 +167,19 @@ def _count_zh(sentence: str, question: str) -> str:
 
 
 def _clause(sentence: str, question: str) -> str:
-    """Return what stands behind the last characters that the clause shares with the question."""
+    """Return a title or a name where one is asked for, else what stands behind the match with the question."""
+    named = _ZH_CALLED.search(sentence) if _ZH_ASKS_NAME.search(question) else None
+    if named:
+        return named[1] or named[2]
     asked = terms_of(question)
-    best, best_rank = "", (-1, 0)
-    for at, match in enumerate(_ZH_CLAUSE.finditer(sentence)):
-        clause = match[0]
-        rank = (len(terms_of(clause) & asked), -at)
-        if rank > best_rank:
-            best, best_rank = clause, rank
-    rest = _behind_shared(best, question)
-    return (rest if len(rest) >= 2 else best)[:_MAX_HAN]
+    clauses = [match[0] for match in _ZH_CLAUSE.finditer(sentence)]
+    if not clauses:
+        return ""
+    best = max(range(len(clauses)), key=lambda at: (len(terms_of(clauses[at]) & asked), -at))
+    rest = _behind_shared(clauses[best], question)
+    if len(rest) < 2 and best + 1 < len(clauses):
+        rest = clauses[best + 1]
+    return (rest if len(rest) >= 2 else clauses[best])[:_MAX_HAN]
 
 
 def _behind_shared(clause: str, question: str) -> str:
