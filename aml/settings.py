@@ -247,6 +247,14 @@ SPECTACULAR_SETTINGS = {
     "VERSION": "1",
     "OAS_VERSION": "3.1.0",
     "SERVE_INCLUDE_SCHEMA": False,
+    "ENUM_NAME_OVERRIDES": {
+        "TrackEnum": "submissions.models.Track.choices",
+        "DivisionEnum": "submissions.models.Division.choices",
+    },
+    "POSTPROCESSING_HOOKS": [
+        "drf_spectacular.hooks.postprocess_schema_enums",
+        "aml.api.schema.describe_errors",
+    ],
 }
 
 # Logs: never a request's body, never an address with a query ---------------------------------------------------------

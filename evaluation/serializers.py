@@ -46,7 +46,7 @@ class QuotasAnswer(serializers.Serializer):
     quotas = AllowanceAnswer(many=True)
 
 
-class VersionAnswer(serializers.Serializer):
+class JobVersionAnswer(serializers.Serializer):
     id = serializers.UUIDField()
     system = serializers.CharField()
     label = serializers.CharField()  # type: ignore[assignment]
@@ -108,7 +108,7 @@ class JobAnswer(serializers.Serializer):
     mode = serializers.ChoiceField(choices=Job.Mode.choices)
     track = serializers.ChoiceField(choices=Track.choices)
     cycle = serializers.CharField()
-    version = VersionAnswer()
+    version = JobVersionAnswer()
     release = ReleaseAnswer()
     run_label = serializers.CharField()
     add_concurrency = serializers.IntegerField()

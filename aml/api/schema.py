@@ -1,0 +1,43 @@
+"""What every operation's description shares: the form of errors."""
+
+from typing import Any
+
+ERROR = {
+    "type": "object",
+    "description": "An error. `detail` may have further members, such as the numbers that a refusal is about.",
+    "required": ["detail"],
+    "properties": {
+        "detail": {
+            "type": "object",
+            "required": ["reason", "message", "request_id"],
+            "properties": {
+                "reason": {"type": "string", "description": "Stable, for programs."},
+                "message": {"type": "string", "description": "For people, in the language of Accept-Language."},
+                "request_id": {"type": "string", "description": "What to quote to the organizers."},
+                "retry_after_s": {"type": "integer", "description": "Seconds, the same as Retry-After."},
+                "fields": {
+                    "type": "array",
+                    "description": "With 422: what is off, by its path in the body.",
+                    "items": {
+                        "type": "object",
+                        "required": ["field", "code", "message"],
+                        "properties": {name: {"type": "string"} for name in ("field", "code", "message")},
+                    },
+                },
+            },
+        }
+    },
+}
+
+
+def describe_errors(result: dict[str, Any], **_rest: Any) -> dict[str, Any]:
+    """Add the error as the default response of each operation. A postprocessing hook of drf-spectacular."""
+    result.setdefault("components", {}).setdefault("schemas", {})["Error"] = ERROR
+    default = {
+        "description": "An error",
+        "content": {"application/json": {"schema": {"$ref": "#/components/schemas/Error"}}},
+    }
+    for methods in result["paths"].values():
+        for operation in methods.values():
+            operation["responses"].setdefault("default", default)
+    return result
