@@ -1,6 +1,6 @@
 """Numbers, sizes, durations and moments as text in the reader's language. Every page formats with these."""
 
-from datetime import date, datetime
+from datetime import UTC, date, datetime
 from zoneinfo import ZoneInfo
 
 from django.conf import settings
@@ -126,8 +126,13 @@ def read_moment(value: object) -> datetime | date | None:
     if isinstance(value, date):
         return value
     if isinstance(value, str):
-        return parse_datetime(value) or parse_date(value)
+        return parse_date(value) if len(value) == len("2026-10-31") else _aware(parse_datetime(value))
     return None
+
+
+def _aware(moment: datetime | None) -> datetime | None:
+    """A moment without a zone is meant in UTC."""
+    return moment.replace(tzinfo=UTC) if moment and moment.tzinfo is None else moment
 
 
 def board_zone() -> ZoneInfo:

@@ -18,6 +18,7 @@ from contract.answers import MAX_BODY_BYTES
 from contract.media import MAX_IMAGE_BYTES, MAX_IMAGE_SIDE, MAX_IMAGES_BYTES
 from contract.messages import AddRequest, SearchRequest
 from contract.retry import LIMITS
+from evaluation.releases import TOP_K
 from leaderboard.selectors import board_excerpt
 from submissions.models import Cycle
 
@@ -63,7 +64,7 @@ def documentation(request: HttpRequest) -> HttpResponse:
     context = {
         "quota": quota,
         "smoke_every": quota.smoke_interval_minutes * 60,
-        "top_k": wire.TOP_K,
+        "top_k": TOP_K,
         "api_guide": reverse("site:api_guide"),
     }
     return render(request, "site/documentation.html", context)
@@ -86,7 +87,7 @@ def api_guide(request: HttpRequest) -> HttpResponse:
         "reason_groups": wire.reason_groups(),
         "reason_count": wire.reason_count(),
         "limits": LIMITS,
-        "top_k": wire.TOP_K,
+        "top_k": TOP_K,
         "image_bytes": MAX_IMAGE_BYTES,
         "images_bytes": MAX_IMAGES_BYTES,
         "image_side": MAX_IMAGE_SIDE,
