@@ -56,5 +56,5 @@ def failure_text(code: str, *, platform: bool = False) -> FailureText:
         return FailureText(_("Nothing is wrong."))
     reason = reason_text(code)
     return FailureText(
-        _("A response did not follow the contract."), expected=_(reason.expected), advice=_(reason.advice)
+        _("A call to your system did not succeed."), expected=_(reason.expected), advice=_(reason.advice)
     )

@@ -52,9 +52,7 @@ class JobForm(forms.Form):
     search_concurrency = forms.IntegerField(
         label=_("Parallel Searches"), min_value=1, max_value=1024, help_text=_("At most what the version declared.")
     )
-    top_k = forms.IntegerField(
-        label="Top K", initial=TOP_K, disabled=True, required=False, help_text=_("Fixed for every run.")
-    )
+    top_k = forms.IntegerField(label="Top K", initial=TOP_K, disabled=True, help_text=_("Fixed for every run."))
     run_label = forms.CharField(
         label=_("Run label"),
         max_length=LABEL_LENGTH,

@@ -6,6 +6,7 @@ from typing import Any, Final
 
 from django.db.models import Avg, Count, Max, QuerySet
 from django.utils.functional import Promise
+from django.utils.text import capfirst
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
@@ -68,6 +69,7 @@ _STAGE_WORDS: Final[dict[str, Promise]] = {
     "running": gettext_lazy("running"),
     "done": gettext_lazy("done"),
     "stopped": gettext_lazy("stopped"),
+    "skipped": gettext_lazy("not reached"),
 }
 
 
@@ -85,7 +87,7 @@ def _stage(job: Job, stage: str, row: StageProgress | None, at: datetime) -> Sta
     rate, eta_s = _pace(row, at) if state == "running" else (None, None)
     return StageStatus(
         code=stage,
-        title=str(Job.Stage(stage).label),
+        title=capfirst(Job.Stage(stage).label),
         state=state,
         word=str(_STAGE_WORDS[state]),
         done=done,
@@ -110,9 +112,9 @@ def _stage_state(job: Job, stage: str, row: StageProgress | None) -> str:
         return "done"
     if job.state == Job.State.RUNNING and stage == job.stage:
         return "running"
-    if not job.is_active and stage == job.stage and job.started_at is not None:
-        return "stopped"
-    return "waiting"
+    if job.is_active:
+        return "waiting"
+    return "stopped" if stage == job.stage and job.started_at is not None else "skipped"
 
 
 def _pace(row: StageProgress | None, at: datetime) -> tuple[float | None, float | None]:
@@ -268,7 +270,7 @@ def quotas_of(key: LeaderboardKey, at: datetime) -> list[Quota]:
             track,
             str(Track(track).label),
             mode,
-            str(Job.Mode(mode).label),
+            capfirst(Job.Mode(mode).label),
             next_submission(key=key, track=track, mode=mode, at=at),
         )
         for track in tracks_of(key)

@@ -59,7 +59,7 @@ class ReleaseAnswer(serializers.Serializer):
 
 class StageAnswer(serializers.Serializer):
     stage = serializers.ChoiceField(choices=Job.Stage.choices)
-    state = serializers.CharField(help_text="waiting, running, done or stopped")
+    state = serializers.CharField(help_text="waiting, running, done, stopped or skipped")
     done = serializers.IntegerField()
     total = serializers.IntegerField()
     retries = serializers.IntegerField()

@@ -1,4 +1,4 @@
-"""Builds what evaluation tests need: a cycle, a version with its key, a small bundle with its release, runs with results."""
+"""Builds what evaluation tests need: cycles, versions with their keys, a small bundle, its release, runs."""
 
 import json
 import uuid

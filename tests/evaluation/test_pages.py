@@ -198,7 +198,7 @@ def test_a_failure_of_the_participant_comes_with_code_expectation_and_advice(ent
     page = text(keyed, f"{HOME}runs/{job.pk}/")
     assert "echo_mismatch" in page
     assert "&lt;b&gt;other-id&lt;/b&gt;" in page
-    assert "The run failed on a response of your system" in page
+    assert "The run ended at a call to your system" in page
     assert "This run spent its slot." in page
 
 
