@@ -74,7 +74,8 @@ class Traveller:
 
     def board(self, board: Board) -> dict[str, Any]:
         """The public board as readers get it."""
-        return self._call("GET", f"/boards/{board.cycle.slug}/{board.track}/{board.division}")
+        answer = self._call("GET", f"/boards/{board.cycle.slug}/{board.track}/{board.division}")
+        return dict(answer["board"])
 
     def _watch(self, job_id: str, progress: Progress) -> dict[str, Any]:
         while True:

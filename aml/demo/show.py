@@ -5,6 +5,7 @@ import signal
 import time
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
+from typing import Any
 from urllib.parse import urlsplit
 
 from aml.demo import prepare
@@ -167,10 +168,10 @@ def _evaluate(mode: str, traveller: Traveller, screen: Screen) -> Job:
     return job
 
 
-def _show_results(traveller: Traveller, job: Job, board: dict[str, object], screen: Screen) -> None:
+def _show_results(traveller: Traveller, job: Job, board: dict[str, Any], screen: Screen) -> None:
     result = traveller.result(job)
     screen.parts("Parts of the result", [*result["datasets"], *result["categories"], *result["capabilities"]])
-    screen.board(f"Board {job.cycle.name} · {job.track} · {job.version.system.division}", board["entries"])  # type: ignore[arg-type]
+    screen.board(f"Board {job.cycle.name} · {job.track} · {job.version.system.division}", board["entries"])
 
 
 def _say_where(facts: Facts, screen: Screen) -> None:
