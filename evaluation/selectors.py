@@ -8,7 +8,7 @@ from django.db.models import Avg, Count, Max, QuerySet
 from django.utils.functional import Promise
 from django.utils.text import capfirst
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
+from django.utils.translation import gettext_lazy, ngettext
 
 from benchmarks.datasets.model import CAPABILITIES
 from benchmarks.datasets.registry import DATASETS
@@ -101,7 +101,9 @@ def _stage(job: Job, stage: str, row: StageProgress | None, at: datetime) -> Sta
 
 
 def _stage_note(retries: int) -> str:
-    return _("%(count)d retries") % {"count": retries} if retries else ""
+    if not retries:
+        return ""
+    return ngettext("%(count)d retry", "%(count)d retries", retries) % {"count": retries}
 
 
 def _stage_state(job: Job, stage: str, row: StageProgress | None) -> str:
