@@ -3,7 +3,7 @@
 from typing import Any
 
 from django.contrib import admin
-from django.db.models import Model
+from django.db.models import Model, URLField
 from django.http import HttpRequest
 from django.utils import timezone
 from django.utils.html import format_html, format_html_join
@@ -189,7 +189,8 @@ _DECLARED = (
 
 def facts_table(version: Version) -> SafeString:
     """What a team declared, as a table that escapes every value."""
-    rows = ((getattr(Version._meta.get_field(name), "verbose_name", name), getattr(version, name)) for name in _DECLARED)
+    names = {name: getattr(Version._meta.get_field(name), "verbose_name", name) for name in _DECLARED}
+    rows = ((title, getattr(version, name)) for name, title in names.items())
     shown = ((name, ", ".join(value) if isinstance(value, list) else value) for name, value in rows if value)
     return format_html("<table>{}</table>", format_html_join("", "<tr><th>{}</th><td>{}</td></tr>", shown))
 
@@ -283,6 +284,7 @@ class CycleAdmin(admin.ModelAdmin):
 
     list_display = ("number", "name_en", "name_zh_hans", "state", "opens_at", "materials_close_at", "board_on")
     prepopulated_fields = {"slug": ("name_en",)}
+    formfield_overrides = {URLField: {"assume_scheme": "https"}}
     inlines = (PrizeInline,)
 
     def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:

@@ -140,7 +140,8 @@ class DecisionsMixin(admin.ModelAdmin):
         actions: dict[str, Any] = super().get_actions(request)
         for decision in self.decisions:
             if self.may_decide(request, decision):
-                actions[f"decide_{decision.name}"] = (_ask_about_many(decision), decision.name, decision.label)
+                name = f"decide_{decision.name}"
+                actions[name] = (_ask_about_many(decision), name, decision.label)
         return actions
 
     def change_view(self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: Any = None) -> Any:
@@ -175,7 +176,8 @@ class DecisionsMixin(admin.ModelAdmin):
     def _confirm(self, request: HttpRequest, decision: Decision, subjects: list[Any], after: str) -> HttpResponse:
         if not all(self.may_decide(request, decision, subject) for subject in subjects):
             raise PermissionDenied
-        form = ReasonForm(request.POST or None, needs_reason=decision.needs_reason)
+        data = request.POST if request.method == "POST" else None
+        form = ReasonForm(data, needs_reason=decision.needs_reason)
         if request.method == "POST" and form.is_valid():
             self._decide(request, decision, subjects, form.cleaned_data["reason"].strip())
             return HttpResponseRedirect(after)

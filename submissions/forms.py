@@ -185,6 +185,7 @@ class AccessRequestForm(forms.Form):
         **kwargs: Any,
     ) -> None:
         super().__init__(*args, **kwargs)
+        self.retry_after_s: int | None = None
         self._offer_tracks(cycle)
         self.fields["receipt"].initial = signing.dumps(new_receipt(), salt=RECEIPT_SALT)
         if team:
@@ -217,6 +218,8 @@ class AccessRequestForm(forms.Form):
 
     def add_refusal(self, refusal: Refusal) -> None:
         """Show what a service refused, at the fields that it names."""
+        self.retry_after_s = refusal.retry_after_s
+        self.full_clean()
         problems: list[dict[str, str]] = refusal.details.get("fields", [])
         for problem in problems:
             name = problem["field"]

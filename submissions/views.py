@@ -5,7 +5,7 @@ from functools import wraps
 from typing import Any
 
 from django.contrib import messages
-from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase, QueryDict
 from django.shortcuts import redirect, render
 from django.utils import timezone
 from django.utils.cache import add_never_cache_headers
@@ -62,14 +62,22 @@ def request_access(request: HttpRequest) -> HttpResponse:
         return render(request, "submissions/closed.html", context)
     cycle = next((each for each in cycles if each.slug == request.GET.get("cycle")), cycles[0])
     as_draft = "draft" in request.POST
-    form = AccessRequestForm(request.POST or None, cycle=cycle, team=key.team.name if key else "", as_draft=as_draft)
+    form = AccessRequestForm(_data(request), cycle=cycle, team=key.team.name if key else "", as_draft=as_draft)
     answer = 200
     if request.method == "POST":
         token, answer = _submitted(request, form, cycle, key, as_draft)
         if token:
             return redirect("submissions:status", token=token)
     context = {"form": form, "cycle": cycle, "cycles": cycles, "key": key, "key_form": ExistingKeyForm()}
-    return render(request, "submissions/request.html", context, status=answer)
+    return _form_page(request, "submissions/request.html", context, answer)
+
+
+def _form_page(request: HttpRequest, template: str, context: dict[str, Any], answer: int) -> HttpResponse:
+    response = render(request, template, context, status=answer)
+    wait = context["form"].retry_after_s
+    if wait is not None:
+        response.headers["Retry-After"] = str(wait)
+    return response
 
 
 def _submitted(
@@ -154,7 +162,7 @@ def edit(request: HttpRequest, token: str) -> HttpResponse:
         return redirect("submissions:status", token=token)
     as_draft = "draft" in request.POST
     form = AccessRequestForm(
-        request.POST or None,
+        _data(request),
         cycle=access_request.cycle,
         team=access_request.team.name if access_request.existing_key else "",
         initial=declared_values(access_request),
@@ -167,7 +175,7 @@ def edit(request: HttpRequest, token: str) -> HttpResponse:
         if answer == 200:
             return redirect("submissions:status", token=token)
     context = {"form": form, "cycle": access_request.cycle, "access_request": access_request, "token": token}
-    return render(request, "submissions/edit.html", context, status=answer)
+    return _form_page(request, "submissions/edit.html", context, answer)
 
 
 def _edited(request: HttpRequest, form: AccessRequestForm, access_request: AccessRequest, as_draft: bool) -> int:
@@ -279,6 +287,11 @@ def rotate(request: HttpRequest) -> HttpResponse:
         return redirect("submissions:key")
     open_key_session(request, new)
     return render(request, "submissions/new_key.html", {"text": text, "old": key})
+
+
+def _data(request: HttpRequest) -> QueryDict | None:
+    """An empty POST is still a sent form."""
+    return request.POST if request.method == "POST" else None
 
 
 def _session_key(request: HttpRequest) -> LeaderboardKey | None:
