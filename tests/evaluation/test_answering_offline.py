@@ -1,6 +1,9 @@
 """The offline answerer: dates, names, numbers, words and refusals from memories, in English and Chinese."""
 
 import asyncio
+import os
+import subprocess
+import sys
 import time
 from datetime import date
 from pathlib import Path
@@ -216,6 +219,27 @@ def test_an_answer_says_that_no_model_made_it_and_that_all_memories_were_read() 
     answer = asyncio.run(ANSWERER.answer(question, memories(ENGLISH)))
     assert (answer.model, answer.prompt_sha256, answer.prompt_tokens) == ("offline.extract.v1", "", 0)
     assert (answer.memories_used, answer.memories_cut) == (5, 0)
+
+
+def test_another_process_gives_the_same_answers() -> None:
+    script = (
+        "from tests.evaluation.test_answering_offline import CHINESE, ENGLISH, ask\n"
+        "for texts in (ENGLISH, CHINESE):\n"
+        "    for text in texts:\n"
+        "        print(ask('What about ' + text.partition(': ')[2], texts))\n"
+    )
+    printed = {
+        subprocess.run(
+            [sys.executable, "-c", script],
+            cwd=Path(__file__).resolve().parents[2],
+            env={**os.environ, "PYTHONHASHSEED": seed, "PYTHONIOENCODING": "utf-8"},
+            capture_output=True,
+            check=True,
+        ).stdout
+        for seed in ("1", "2", "3")
+    }
+    assert len(printed) == 1
+    assert len(printed.pop().splitlines()) == len(ENGLISH) + len(CHINESE)
 
 
 @given(st.text(), st.lists(st.text() | st.from_regex(r"\[\d{4}-\d\d-\d\d\] \w+: .{0,40}", fullmatch=True), max_size=8))

@@ -36,6 +36,7 @@ _MIN_COVERAGE_ZH: Final = 0.12
 _MIN_LEAD: Final = 0.75
 _TRIED: Final = 5
 _AMONG: Final = 100
+_GRAIN: Final = 1000
 _LISTED: Final = 3
 _LIST_SHARE: Final = 0.6
 
@@ -130,7 +131,7 @@ def _ranked(query: str, passages: Sequence[Passage]) -> list[_Hit]:
             fits *= _OTHER_TIME
         for sentence in passage.sentences:
             direct = sum(weights[term] for term in sentence.terms & asked)
-            weight = (direct + _CONTEXT * (context - direct)) * fits * _firmness(sentence) + _RANK / (rank + 2)
+            weight = (direct + _CONTEXT * (context - direct)) * fits * _firmness(sentence) + _RANK * _GRAIN / (rank + 2)
             hits.append(_Hit(weight, fits * context / total, own, sentence, passage))
     hits.sort(key=lambda hit: -hit.weight)
     return hits
@@ -140,15 +141,16 @@ def _firmness(sentence: Sentence) -> float:
     return _ASKS_BACK if sentence.text.endswith(("?", "？")) else 1.0
 
 
-def _weights(asked: frozenset[str], passages: Sequence[Passage]) -> dict[str, float]:
+def _weights(asked: frozenset[str], passages: Sequence[Passage]) -> dict[str, int]:
     """Return how much each term of the question tells the memories apart.
 
     Few memories are weighed as if they stood among a hundred, and a term that none has weighs like one that a single
-    memory has, so that coverage means the same for any number of memories.
+    memory has, so that coverage means the same for any number of memories. Whole numbers add up to the same in any
+    order, which sets don't keep from one process to the next.
     """
     seen = Counter(term for passage in passages for term in passage.terms & asked)
     among = max(len(passages), _AMONG)
-    return {term: math.log(1 + among / max(seen[term], 1)) for term in sorted(asked)}
+    return {term: round(_GRAIN * math.log(1 + among / max(seen[term], 1))) for term in asked}
 
 
 def _supported(hits: Sequence[_Hit], least: float) -> bool:
