@@ -64,7 +64,7 @@ class Meter:
         return ((self.last_received or time.perf_counter()) - self.first_sent) * 1000
 
 
-class Fault(Exception):  # noqa: N818 - an outcome that the caller turns into a verdict
+class Fault(Exception):
     """The exchange failed; `code` is a reason code, `flags` remarks beside it."""
 
     def __init__(self, code: str, got: str = "", flags: tuple[str, ...] = ()) -> None:

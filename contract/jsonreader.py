@@ -28,7 +28,7 @@ _WORTH_A_LOOK = frozenset({dict, list, float})
 _TOKENS = re.compile(r'"(?:[^"\\]|\\.)*+"?|[\[{]|[\]}]', re.DOTALL)
 
 
-class Broken(Exception):  # noqa: N818 - the body is broken, the program is well
+class Broken(Exception):
     """A body breaks a rule; `reason` names it."""
 
     def __init__(self, code: str, got: str = "", where: str = "") -> None:

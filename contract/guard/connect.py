@@ -32,7 +32,7 @@ Dial = Callable[[str, int], Awaitable[socket.socket]]
 """Connects to a literal address and port and returns the socket, non-blocking."""
 
 
-class ConnectFailed(Exception):  # noqa: N818 - an outcome that the caller turns into a verdict
+class ConnectFailed(Exception):
     """No connection came about; `code` is a reason code."""
 
     def __init__(self, code: str, got: str = "") -> None:

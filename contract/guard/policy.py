@@ -9,7 +9,7 @@ from ipaddress import IPv4Network, IPv6Network
 __all__ = ["GuardPolicy", "Refused", "parse_targets"]
 
 
-class Refused(Exception):  # noqa: N818 - a decision, not a mishap
+class Refused(Exception):
     """The guard refuses a URL or an address; `code` is a reason code, `detail` what it looked at."""
 
     def __init__(self, code: str, detail: str = "") -> None:

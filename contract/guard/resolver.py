@@ -14,7 +14,7 @@ LOOKUP_SECONDS = 5.0
 _THREADS = ThreadPoolExecutor(max_workers=8, thread_name_prefix="dns")
 
 
-class ResolutionFailed(Exception):  # noqa: N818 - an outcome that the caller turns into a verdict
+class ResolutionFailed(Exception):
     """The name does not resolve now."""
 
 

@@ -26,7 +26,7 @@ Message = TypeVar("Message", AddRequest, SearchRequest)
 Endpoint = Callable[[Request], Awaitable[Response]]
 
 
-class Refusal(Exception):  # noqa: N818 - an answer to the caller
+class Refusal(Exception):
     """The request cannot be served; becomes ``{"detail": {"reason", "message"}}``."""
 
     def __init__(self, status: int, reason: str, message: str) -> None:

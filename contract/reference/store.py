@@ -35,7 +35,7 @@ CREATE INDEX IF NOT EXISTS turns_of_user ON turns (user_id, number);
 """
 
 
-class Conflict(Exception):  # noqa: N818 - an answer to the caller
+class Conflict(Exception):
     """A request_id came again with another body."""
 
 
