@@ -200,7 +200,7 @@ def result_of(job: Job) -> ResultParts | None:
     return ResultParts(
         result=result,
         answerable=answerable[0] if result.answerable else None,
-        categories=_parts(result.categories, _category_titles()),
+        categories=_parts(result.categories, category_titles()),
         capabilities=_parts(result.capabilities, capabilities),
         datasets=_parts(result.datasets, {}),
     )
@@ -213,7 +213,7 @@ def _parts(parts: dict[str, Any], titles: dict[str, str]) -> list[ScorePart]:
     ]
 
 
-def _category_titles() -> dict[str, str]:
+def category_titles() -> dict[str, str]:
     """Categories by their code; a code that two datasets share keeps the first one's title."""
     titles: dict[str, str] = {}
     for kind in DATASETS.values():

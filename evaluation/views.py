@@ -169,8 +169,10 @@ def questions(request: HttpRequest, key: LeaderboardKey, pk: UUID) -> HttpRespon
     """What became of each question, without its gold answer."""
     job = _job_or_404(key, pk)
     state = request.GET.get("state", "")
-    pages = Paginator(selectors.items_of(job, state=state), PAGE_SIZE)
-    context = {"job": job, "page": pages.get_page(request.GET.get("page")), "states": Item.State, "state": state}
+    page = Paginator(selectors.items_of(job, state=state), PAGE_SIZE).get_page(request.GET.get("page"))
+    titles = selectors.category_titles()
+    rows = [(item, titles.get(item.category, item.category)) for item in page]
+    context = {"job": job, "page": page, "rows": rows, "states": Item.State, "state": state}
     return render(request, "evaluation/questions.html", context)
 
 
