@@ -10,6 +10,7 @@ import os
 import signal
 import sys
 import time
+from importlib import import_module
 from types import FrameType
 from typing import Any
 
@@ -62,11 +63,13 @@ def serve(supervisor: int) -> None:
         raise RuntimeError("A cluster needs a process group of its own; `manage.py runworker` gives it one.")
     _die_with(supervisor)
     os.register_at_fork(before=_note_parent, after_in_child=_be_a_child)
+    import_module("evaluation.slices")  # before the forks, so that workers share it
     django_q_cluster.Sentinel = CrashOnlySentinel
     cluster = django_q_cluster.Cluster()
-    for number in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(number, signal.SIG_IGN)  # the group ends when its workers have
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
     cluster.start()
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)  # from now on the group ends when its workers have
     while cluster.sentinel.is_alive() and os.getppid() == supervisor:
         time.sleep(0.2)
     _end_group()

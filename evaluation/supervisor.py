@@ -29,7 +29,7 @@ log = logging.getLogger(__name__)
 
 TICK_S = 0.25
 REAP_S = 1.0
-DRAIN_S = 4.0
+DRAIN_S = 3.0
 """How long busy workers have after SIGTERM to keep what came in and give their leases back."""
 STUCK_S = 90.0
 """A wake-up that no worker takes for so long, while workers are free, means that the cluster is stuck."""

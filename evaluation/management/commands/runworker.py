@@ -16,6 +16,8 @@ class Command(BaseCommand):
         "processes dies, and stops within five seconds on SIGTERM, leaving no process behind."
     )
 
+    requires_system_checks = ()  # the web process runs them; a worker that starts anew should be quick
+
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument(
             "--clusters", type=_positive, default=1, help="clusters to run, each of AML_WORKERS workers (default: 1)"
