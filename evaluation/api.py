@@ -146,7 +146,8 @@ class ResultDetail(KeyView):
 
 
 def _jobs_of(key: LeaderboardKey) -> QuerySet[Job]:
-    return Job.objects.for_key(key).select_related("version__system", "release", "cycle", "key")
+    jobs = Job.objects.for_key(key).select_related("version__system", "release", "cycle", "key", "review")
+    return jobs.prefetch_related("progress", "quota_entries")
 
 
 def _version_of(key: LeaderboardKey, pk: UUID) -> Version:

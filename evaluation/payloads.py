@@ -64,7 +64,7 @@ def progress_payload(status: JobStatus) -> dict[str, Any]:
 
 def review_payload(job: Job) -> dict[str, Any] | None:
     """The publication review of a run with the gate's checks; None while there is none."""
-    review = PublicationReview.objects.filter(job=job).first()
+    review: PublicationReview | None = getattr(job, "review", None)
     if review is None:
         return None
     return {

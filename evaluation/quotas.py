@@ -110,7 +110,7 @@ def refund(*, job: Job, reason: str, at: datetime) -> bool:
 
 def was_refunded(job: Job) -> bool:
     """Whether the slot of `job` was given back."""
-    return QuotaEntry.objects.filter(job=job, kind=QuotaEntry.Kind.REFUND).exists()
+    return any(entry.kind == QuotaEntry.Kind.REFUND for entry in job.quota_entries.all())
 
 
 def _spent(*, lineage_of: LeaderboardKey, track: str, mode: str) -> list[QuotaEntry]:

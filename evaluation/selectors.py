@@ -87,7 +87,7 @@ def _stage(job: Job, stage: str, row: StageProgress | None, at: datetime) -> Sta
     rate, eta_s = _pace(row, at) if state == "running" else (None, None)
     return StageStatus(
         code=stage,
-        title=capfirst(Job.Stage(stage).label),
+        title=str(capfirst(Job.Stage(stage).label)),
         state=state,
         word=str(_STAGE_WORDS[state]),
         done=done,
@@ -272,7 +272,7 @@ def quotas_of(key: LeaderboardKey, at: datetime) -> list[Quota]:
             track,
             str(Track(track).label),
             mode,
-            capfirst(Job.Mode(mode).label),
+            str(capfirst(Job.Mode(mode).label)),
             next_submission(key=key, track=track, mode=mode, at=at),
         )
         for track in tracks_of(key)

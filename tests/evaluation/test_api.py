@@ -105,6 +105,16 @@ def test_runs_are_listed_newest_first_in_pages(entrant: Entrant, api: Api) -> No
     assert [job["run_label"] for job in rest["results"]] == ["run-0"]
 
 
+def test_a_long_list_costs_no_more_queries_than_a_short_one(
+    entrant: Entrant, api: Api, django_assert_max_num_queries: Any
+) -> None:
+    for hour in range(6):
+        at = timezone.now() + hour * timedelta(hours=2)
+        builders.finish(builders.start(entrant, at=at), at=at)
+    with django_assert_max_num_queries(8):
+        assert len(api.get("eval-jobs").json()["results"]) == 6
+
+
 def test_receipts_come_in_order(entrant: Entrant, api: Api) -> None:
     job = builders.start(entrant)
     receipts = [builders.send_something(job) for _ in range(3)]
