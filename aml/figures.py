@@ -82,8 +82,10 @@ def duration_text(seconds: float | None) -> str:
     return _("%(days)d d %(hours)d h") % {"days": whole // _DAY, "hours": whole % _DAY // _HOUR}
 
 
-def span_text(seconds: float) -> str:
+def span_text(seconds: float | None) -> str:
     """A span for a sentence, in its largest unit: `12 days`, `3 hours`."""
+    if seconds is None:
+        return NOTHING
     whole = max(0, int(seconds))
     if whole >= _DAY:
         days = whole // _DAY

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import UTC, date, datetime
 from typing import Any
 
@@ -19,13 +19,28 @@ from aml.icons import ICONS, SHAPES, STATE_KINDS
 
 register = template.Library()
 
-register.filter("score", figures.score_text)
-register.filter("count", figures.count_text)
-register.filter("percent", figures.percent_text)
-register.filter("milliseconds", figures.milliseconds_text)
-register.filter("bytes", figures.bytes_text)
-register.filter("duration", figures.duration_text)
-register.filter("span", figures.span_text)
+
+def _figure(name: str, text_of: Callable[[float | None], str]) -> None:
+    """Make a filter of `text_of`; what a template does not find, an empty string, counts as not known."""
+
+    def shown(value: float | str | None) -> str:
+        return text_of(None if isinstance(value, str) else value)
+
+    register.filter(name, shown)
+
+
+_figure("count", figures.count_text)
+_figure("percent", figures.percent_text)
+_figure("milliseconds", figures.milliseconds_text)
+_figure("bytes", figures.bytes_text)
+_figure("duration", figures.duration_text)
+_figure("span", figures.span_text)
+
+
+@register.filter
+def score(value: float | str | None, digits: int = 2) -> str:
+    """A score of 0 to 1 as points of 100."""
+    return figures.score_text(None if isinstance(value, str) else value, digits)
 
 
 @register.filter

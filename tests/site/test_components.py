@@ -133,3 +133,8 @@ def test_frames_take_their_content_as_it_is_and_their_titles_escaped():
 )
 def test_moments_come_from_objects_and_from_json(value, text):
     assert draw("{{ value|moment }}", value=value).text() == text
+
+
+def test_a_figure_that_is_not_there_is_a_dash():
+    assert draw("{{ missing|count }} {{ none|score }} {{ missing.deeper|duration }}", none=None).text() == "– – –"
+    assert draw("{{ value|score:1 }}", value=0.61425).text() == "61.4"
