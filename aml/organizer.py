@@ -27,6 +27,12 @@ class OrganizerSite(admin.AdminSite):
     index_title = _("What waits for you")
     empty_value_display = "–"
 
+    def register(self, model_or_iterable: Any, admin_class: Any = None, **options: Any) -> None:
+        """Leave the task queue's tables out: a schedule that somebody writes there would run as code."""
+        models = model_or_iterable if isinstance(model_or_iterable, list | tuple) else [model_or_iterable]
+        ours = [model for model in models if model._meta.app_label != "django_q"]
+        super().register(ours, admin_class, **options)
+
     def index(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> TemplateResponse:
         at = timezone.now()
         work = [(item, item.age_s(at)) for item in waiting_work(request.user, at)]

@@ -1,6 +1,5 @@
 """Boards, entries and snapshots in the organizers' site: read, publish, withdraw."""
 
-from collections.abc import Sequence
 from typing import Any
 
 from django import forms
@@ -70,9 +69,9 @@ class BoardAdmin(DecisionsMixin, ReadOnlyAdmin):
     def has_add_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
         return admin.ModelAdmin.has_add_permission(self, request)
 
-    def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> Sequence[Any]:
+    def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> list[Any]:
         if obj is None:
-            return ()
+            return []
         return [*super().get_readonly_fields(request, obj), "waiting_runs", "newest", "public_page"]
 
     def save_model(self, request: HttpRequest, obj: Board, form: Any, change: bool) -> None:

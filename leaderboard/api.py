@@ -1,11 +1,12 @@
 """The public reads of the API: boards as they stand or stood, and single entries."""
 
-from typing import Any, ClassVar
+from typing import Any
 from uuid import UUID
 
 from django.http import Http404
 from django.http.response import HttpResponseBase
-from drf_spectacular.utils import OpenApiParameter, OpenApiResponse, OpenApiTypes, extend_schema
+from drf_spectacular.types import OpenApiTypes
+from drf_spectacular.utils import OpenApiParameter, OpenApiResponse, extend_schema
 from rest_framework import serializers
 from rest_framework.renderers import BaseRenderer, JSONRenderer
 from rest_framework.request import Request
@@ -23,7 +24,7 @@ class BoardSerializer(serializers.Serializer[Any]):
 
     schema = serializers.CharField()
     digest = serializers.CharField()
-    board = serializers.JSONField()  # type: ignore[assignment]
+    board = serializers.JSONField()
 
 
 class EntrySerializer(serializers.Serializer[Any]):
@@ -65,7 +66,7 @@ def find_snapshot(cycle: str, track: str, division: str, as_of: str) -> Snapshot
 class BoardView(APIView):
     """A board as its latest snapshot has it, or as it stood at `as_of`."""
 
-    renderer_classes: ClassVar[list[type[BaseRenderer]]] = [JSONRenderer, CsvRenderer]
+    renderer_classes = (JSONRenderer, CsvRenderer)
 
     @extend_schema(
         operation_id="board",
@@ -98,7 +99,7 @@ class EntryView(APIView):
     """An entry with all that the public may read of its run."""
 
     @extend_schema(operation_id="entry", summary="An entry", responses=EntrySerializer, auth=[])
-    def get(self, request: Request, entry_id: UUID) -> Response:
+    def get(self, request: Request, entry_id: UUID) -> HttpResponseBase:
         entry = find_entry(entry_id)
         if entry is None:
             raise Http404

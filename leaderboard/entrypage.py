@@ -34,10 +34,11 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class PartGroup:
-    """Parts of one kind, with their chart."""
+    """Parts of one kind, with their chart and what it shows."""
 
     name: str
     title: str
+    figure_title: str
     parts: list[Part]
     chart: str
 
@@ -68,13 +69,26 @@ def _row_of(entry: Entry, snapshot: Snapshot | None) -> Mapping[str, Any] | None
 
 
 def _groups(facts: Mapping[str, Any]) -> list[PartGroup]:
-    named: Sequence[tuple[str, str, Callable[[str], str]]] = (
-        ("capabilities", _("Capabilities"), lambda code: f"{code} {capability_title(code)}"),
-        ("categories", _("Categories"), category_title),
-        ("datasets", _("Datasets"), lambda name: dataset_title(name, facts["datasets"][name])),
+    named: Sequence[tuple[str, str, str, Callable[[str], str]]] = (
+        ("capabilities", _("Capabilities"), _("Score by capability, points of 100"), _capability),
+        ("categories", _("Categories"), _("Score by category, points of 100"), category_title),
+        (
+            "datasets",
+            _("Datasets"),
+            _("Score by dataset, points of 100"),
+            lambda name: dataset_title(name, facts["datasets"][name]),
+        ),
     )
-    groups = [(name, title, _parts(facts[name], title_of)) for name, title, title_of in named]
-    return [PartGroup(name, title, parts, _chart(name, title, parts)) for name, title, parts in groups if parts]
+    groups = [(name, title, figure, _parts(facts[name], title_of)) for name, title, figure, title_of in named]
+    return [
+        PartGroup(name, title, figure, parts, _chart(name, figure, parts))
+        for name, title, figure, parts in groups
+        if parts
+    ]
+
+
+def _capability(code: str) -> str:
+    return f"{code} {capability_title(code)}"
 
 
 def _parts(parts: Mapping[str, Any], title_of: Callable[[str], str]) -> list[Part]:

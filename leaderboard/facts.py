@@ -65,11 +65,16 @@ def _openness(version: Version) -> dict[str, str]:
     if version.system.division != Division.OPEN_SOURCE:
         return {}
     return {
-        "repository": version.repository,
+        "repository": _web_address(version.repository),
         "commit": version.commit,
         "original_authors": version.original_authors,
-        "technical_report": version.technical_report,
+        "technical_report": _web_address(version.technical_report),
     }
+
+
+def _web_address(text: str) -> str:
+    """`text` where a page may link to it."""
+    return text if text.startswith(("https://", "http://")) else ""
 
 
 def _scores(result: Result, release: Release) -> dict[str, Any]:

@@ -18,6 +18,8 @@ from django.utils.translation import get_language
 from leaderboard.models import Snapshot
 
 KEPT_S = 24 * 3600
+HTMX_HEADERS = ("HX-Request", "HX-History-Restore-Request")
+"""Request headers that decide between a page and a part of it."""
 
 
 Answer = TypeVar("Answer", bound=HttpResponseBase)
@@ -41,8 +43,8 @@ def answer(
 
 def page_etag(request: HttpRequest, *parts: str) -> str:
     """An ETag for a page that depends on `parts`. Its frame depends on cookies, so they are part of it."""
-    more = (request.get_full_path(), request.headers.get("Cookie", ""), request.headers.get("HX-Request", ""))
-    return f'"{_digest((*parts, *more, get_language() or "", build_fingerprint()))}"'
+    headers = (request.headers.get(name, "") for name in ("Cookie", *HTMX_HEADERS))
+    return f'"{_digest((*parts, request.get_full_path(), *headers, get_language() or "", build_fingerprint()))}"'
 
 
 def snapshot_etag(snapshot: Snapshot, form: str) -> str:

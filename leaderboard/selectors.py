@@ -195,7 +195,7 @@ def board_due(cycle: Cycle, at: datetime) -> BoardDue | None:
     return BoardDue(cycle.board_on, cycle.board_date_kind, is_past)
 
 
-def _last_number() -> QuerySet[Snapshot, int]:
+def _last_number() -> QuerySet[Snapshot, Any]:
     return Snapshot.objects.filter(board=OuterRef("board")).order_by("-number").values("number")[:1]
 
 

@@ -17,6 +17,15 @@ class Head:
     query: str
     direction: str
 
+    @property
+    def icon(self) -> str:
+        return {"ascending": "up", "descending": "down"}.get(self.direction, "")
+
+    @property
+    def css(self) -> str:
+        """A score's number stands before its bar, so its head stands at the start too."""
+        return "num" if self.column.is_numeric and self.column.kind != "score" else ""
+
 
 @dataclass(frozen=True, slots=True)
 class Group:

@@ -14,6 +14,7 @@ from django.utils.cache import patch_cache_control, patch_vary_headers
 from django.utils.translation import get_language
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
+from django_htmx.middleware import HtmxDetails
 
 from leaderboard import freshness
 from leaderboard.boardpage import board_links, board_switches, read_board_query
@@ -44,10 +45,12 @@ def index(request: HttpRequest) -> HttpResponse:
     cycles = public_cycles()
     chosen = next((cycle for cycle in cycles if cycle.slug == request.GET.get("cycle")), None)
     cycle = chosen or (cycles[0] if cycles else None)
+    rows = index_rows(cycle) if cycle else []
     context = {
         "cycles": cycles,
         "cycle": cycle,
-        "rows": index_rows(cycle) if cycle else [],
+        "rows": rows,
+        "is_waiting": any(cell.snapshot is None for row in rows for cell in row.cells),
         "due": board_due(cycle, timezone.now()) if cycle else None,
     }
     return render(request, "leaderboard/index.html", context)
@@ -117,14 +120,20 @@ def _to_snapshot(board: Board, as_of: str) -> HttpResponse:
 def _board_response(request: HttpRequest, board: Board, snapshot: Snapshot, newest: Snapshot | None) -> HttpResponse:
     query = read_board_query(request, snapshot)
     part = _board_part(board, snapshot, query)
-    if getattr(request, "htmx", False):
+    if _wants_part(request):
         response = HttpResponse(part)
         response["HX-Push-Url"] = f"{request.path}?{query.urlencode()}".rstrip("?")
     else:
         response = render(request, "leaderboard/board.html", _board_context(board, snapshot, newest, part))
-    patch_vary_headers(response, ["Cookie", "HX-Request"])
+    patch_vary_headers(response, ["Cookie", *freshness.HTMX_HEADERS])
     patch_cache_control(response, no_cache=True)
     return response
+
+
+def _wants_part(request: HttpRequest) -> bool:
+    """Whether htmx asks for what it swaps; going back in its history it wants the whole page."""
+    htmx: HtmxDetails | None = getattr(request, "htmx", None)
+    return htmx is not None and bool(htmx) and not htmx.history_restore_request
 
 
 def _board_context(board: Board, snapshot: Snapshot | None, newest: Snapshot | None, part: str = "") -> dict[str, Any]:

@@ -95,7 +95,8 @@ def _known(error: exceptions.APIException) -> Problem:
                 405, "method_not_allowed", _("This address does not take that method; see the header Allow.")
             )
         case exceptions.Throttled():
-            wait = math.ceil(error.wait) if error.wait is not None else 60
+            asked = getattr(error, "wait", None)
+            wait = 60 if asked is None else math.ceil(asked)
             message = _("Too many requests. Try again in %(wait)d seconds.") % {"wait": wait}
             return Problem(429, "throttled", message, retry_after_s=wait)
         case exceptions.ParseError():

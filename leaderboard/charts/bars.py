@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
-WIDTH = 460
+WIDTH = 400
 ROW = 38
 TOP = 6
 
@@ -24,7 +24,7 @@ def bar_chart(bars: Sequence[Bar], *, name: str, title: str, description: str) -
     """A chart of horizontal bars from 0 to 1. `name` is unique on its page; put a table with the numbers beside it."""
     height = TOP + ROW * len(bars)
     return format_html(
-        '<svg viewBox="0 0 {} {}" role="img" aria-labelledby="{}-title {}-desc">'
+        '<svg class="chart-bars" viewBox="0 0 {} {}" role="img" aria-labelledby="{}-title {}-desc">'
         '<title id="{}-title">{}</title><desc id="{}-desc">{}</desc>{}{}</svg>',
         *(WIDTH, height, name, name, name, title, name, description),
         _grid(height),

@@ -108,6 +108,11 @@ def test_htmx_gets_the_part_and_the_short_address(client: Client, published) -> 
     assert "HX-Request" in response["Vary"]
 
 
+def test_going_back_in_htmx_history_gets_the_whole_page(client: Client, published) -> None:
+    headers = {"HX-Request": "true", "HX-History-Restore-Request": "true"}
+    assert "<h1" in client.get(BOARD + "?sort=-score", headers=headers).content.decode()
+
+
 @pytest.mark.parametrize(
     "path", ["/en/leaderboard/none/textual/open_source/", "/en/leaderboard/cycle-2/none/open_source/"]
 )

@@ -123,6 +123,7 @@ def test_the_queue_shows_what_its_reader_may_see(group: str, names: set[str]) ->
 
 def test_the_index_warns_while_private_targets_are_allowed(settings) -> None:
     client = root()
+    settings.AML_ALLOWED_PRIVATE_TARGETS = []
     assert "127.0.0.1:8801" not in client.get(reverse("admin:index")).content.decode()
     settings.AML_ALLOWED_PRIVATE_TARGETS = ["127.0.0.1:8801"]
     text = client.get(reverse("admin:index")).content.decode()
