@@ -190,7 +190,8 @@ _DECLARED = (
 def facts_table(version: Version) -> SafeString:
     """What a team declared, as a table that escapes every value."""
     names = {name: getattr(Version._meta.get_field(name), "verbose_name", name) for name in _DECLARED}
-    rows = ((title, getattr(version, name)) for name, title in names.items())
+    values = {name: getattr(version, name) for name in _DECLARED} | {"auth_scheme": version.get_auth_scheme_display()}
+    rows = ((title, values[name]) for name, title in names.items())
     shown = ((name, ", ".join(value) if isinstance(value, list) else value) for name, value in rows if value)
     return format_html("<table>{}</table>", format_html_join("", "<tr><th>{}</th><td>{}</td></tr>", shown))
 

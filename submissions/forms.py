@@ -9,7 +9,7 @@ from django.core import signing
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
-from submissions.materials import MAX_CONCURRENCY, NAMES, Materials
+from submissions.materials import MAX_CONCURRENCY, NAMES, NEEDED_IN_A_DRAFT, Materials
 from submissions.models import AccessRequest, Cycle, Division, Track, Version
 from submissions.refusals import Refusal
 from submissions.services import new_receipt
@@ -110,7 +110,10 @@ class AccessRequestForm(forms.Form):
         required=False,
         max_length=512,
         strip=False,
-        help_text=_("A key of your API made for this evaluation: 8 to 512 visible ASCII characters, no spaces."),
+        help_text=_(
+            "Needed unless you chose none. A key of your API made for this evaluation: 8 to 512 visible ASCII "
+            "characters, no spaces."
+        ),
         widget=forms.PasswordInput(render_value=False, attrs={"class": "code", "autocomplete": "off"}),
     )
     allow_plain_http = forms.BooleanField(
@@ -196,8 +199,8 @@ class AccessRequestForm(forms.Form):
                 "A key is stored. Leave this empty to keep it; if you change a URL, enter it once more."
             )
         if as_draft:
-            for field in self.fields.values():
-                field.required = False
+            for name, field in self.fields.items():
+                field.required = name in NEEDED_IN_A_DRAFT
 
     def groups(self) -> Iterator[tuple[Group, list[forms.BoundField]]]:
         """The fieldsets with their fields, in the order of the page."""

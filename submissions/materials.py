@@ -40,7 +40,7 @@ _OPEN_SOURCE = (
     "method_changes",
     "models_used",
 )
-_EVEN_IN_A_DRAFT = ("contact_email", "team", "system", "version", "division")
+NEEDED_IN_A_DRAFT = ("contact_email", "team", "system", "version", "division")
 _COMMIT = re.compile(r"[0-9A-Fa-f]{7,64}")
 
 
@@ -155,7 +155,7 @@ def _with_plain_urls(materials: Materials, findings: _Findings) -> Materials:
 
 
 def _check_presence(materials: Materials, findings: _Findings, is_complete: bool) -> None:
-    names = _ALWAYS if is_complete else _EVEN_IN_A_DRAFT
+    names = _ALWAYS if is_complete else NEEDED_IN_A_DRAFT
     if is_complete and materials.division == Division.OPEN_SOURCE:
         names = (*names, *_OPEN_SOURCE)
     for name in names:
