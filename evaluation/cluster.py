@@ -26,7 +26,7 @@ ORDERLY = (0, -2)
 """What a worker's timer says after a time-out and after it was recycled."""
 
 
-class CrashOnlySentinel(django_q_cluster.Sentinel):  # type: ignore[misc]
+class CrashOnlySentinel(django_q_cluster.Sentinel):
     """Watches over the cluster's processes. Leans on `reincarnate`, which django-q2 1.11 calls for each death.
 
     After SIGTERM, which the whole group gets, it lets busy workers end and starts nothing in their place.
@@ -37,7 +37,7 @@ class CrashOnlySentinel(django_q_cluster.Sentinel):  # type: ignore[misc]
     def guard(self) -> None:
         """Watch; never returns in order."""
         signal.signal(signal.SIGTERM, self._drain)
-        super().guard()
+        super().guard()  # type: ignore[no-untyped-call]
 
     def reincarnate(self, process: Any) -> None:
         """Start another process in place of one that ended in order; otherwise end the process group."""
@@ -45,7 +45,7 @@ class CrashOnlySentinel(django_q_cluster.Sentinel):  # type: ignore[misc]
             if not any(worker.is_alive() for worker in self.pool):
                 _end_group()
         elif process not in (self.monitor, self.pusher) and int(process.timer.value) in ORDERLY:
-            super().reincarnate(process)
+            super().reincarnate(process)  # type: ignore[no-untyped-call]
         else:
             log.critical("%s died: ending the whole cluster", process.name)
             _end_group()
@@ -64,8 +64,8 @@ def serve(supervisor: int) -> None:
     _die_with(supervisor)
     os.register_at_fork(before=_note_parent, after_in_child=_be_a_child)
     import_module("evaluation.slices")  # before the forks, so that workers share it
-    django_q_cluster.Sentinel = CrashOnlySentinel
-    cluster = django_q_cluster.Cluster()
+    django_q_cluster.Sentinel = CrashOnlySentinel  # type: ignore[misc]
+    cluster: Any = django_q_cluster.Cluster()
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     cluster.start()

@@ -1,15 +1,15 @@
 """Keeps answers and scores, and says which items still wait for one."""
 
 from collections.abc import AsyncIterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from datetime import datetime
 from typing import Any
 
 from django.db import transaction
 from django.db.models import Q, QuerySet
 
-from benchmarks.datasets.model import Question
 from benchmarks.judging.verdict import Judgement as JudgementFacts
+from contract.memories import Memory
 from evaluation.database_thread import DatabaseThread
 from evaluation.lease import Lease, fence
 from evaluation.ledger import unpack_memories
@@ -42,6 +42,18 @@ ANSWERING = Step(Job.Stage.ANSWERING, Item.State.PLATFORM_ERROR, "answers_incomp
 SCORING = Step(Job.Stage.SCORING, Item.State.UNSCORED, "scores_incomplete")
 
 
+@dataclass(frozen=True, slots=True)
+class _Row:
+    """An item as it is read, with what its step needs."""
+
+    pk: int
+    ordinal: int
+    question_key: str
+    attempts: int
+    memories: tuple[Memory, ...] = ()
+    answer: str = ""
+
+
 class ItemLedger:
     """One step of a job's items, for one slice. Its SQL runs on the slice's database thread."""
 
@@ -58,28 +70,31 @@ class ItemLedger:
             questions = {item_key(dataset, question): question for question in scope.scope.questions}
             after = -1
             while found := await self._thread.run(self._read, scope.ordinal, after, clock()):
-                after = found[-1].ordinal
                 for item in found:
-                    yield self._pending(item, dataset, questions[item.question_key])
+                    after = item.ordinal
+                    yield PendingItem(
+                        item.pk, dataset, questions[item.question_key], item.attempts, item.memories, item.answer
+                    )
 
     async def record(self, outcomes: Sequence[ItemOutcome]) -> None:
         """Keep what a batch of items came to. Raises LeaseLost."""
         await self._thread.run(self._keep, outcomes)
 
-    def _read(self, scope: int, after: int, at: datetime) -> list[Item]:
+    def _read(self, scope: int, after: int, at: datetime) -> list["_Row"]:
         related = "retrieval" if self._step is ANSWERING else "answer"
-        return list(
+        items = (
             self._step.waiting(self._lease.job_id)
             .filter(Q(next_attempt_at=None) | Q(next_attempt_at__lte=at), scope__ordinal=scope, ordinal__gt=after)
             .select_related(related)
             .order_by("ordinal")[:READ_AT_ONCE]
         )
+        return [self._row(item) for item in items]
 
-    def _pending(self, item: Item, dataset: str, question: Question) -> PendingItem:
+    def _row(self, item: Item) -> "_Row":
+        row = _Row(item.pk, item.ordinal, item.question_key, item.attempts)
         if self._step is ANSWERING:
-            memories = unpack_memories(bytes(item.retrieval.memories))
-            return PendingItem(item.pk, dataset, question, item.attempts, memories=memories)
-        return PendingItem(item.pk, dataset, question, item.attempts, answer=item.answer.text)
+            return replace(row, memories=unpack_memories(bytes(item.retrieval.memories)))
+        return replace(row, answer=item.answer.text)
 
     def _keep(self, outcomes: Sequence[ItemOutcome]) -> None:
         faults = [outcome for outcome in outcomes if isinstance(outcome.result, Fault)]

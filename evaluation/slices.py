@@ -29,7 +29,15 @@ from evaluation.ledger import DatabaseLedger
 from evaluation.models import Item, Job, Scope
 from evaluation.pipeline.collect import Collected, Collector
 from evaluation.pipeline.control import Control, Halt
-from evaluation.pipeline.items import Attempt, ModelRetry, Workbench, answer_with, score_with
+from evaluation.pipeline.items import (
+    MODEL_LANES,
+    OFFLINE_LANES,
+    Attempt,
+    ModelRetry,
+    Workbench,
+    answer_with,
+    score_with,
+)
 from evaluation.pipeline.ports import Clock, LeaseLost, PlanChanged, ScopeWork
 from evaluation.preparing import is_prepared, prepare
 from evaluation.progress import Progress
@@ -150,10 +158,19 @@ class _Slice:
         ledger = ItemLedger(step, lease=self._lease, progress=self._progress, thread=self._thread)
         async with self._attempt(step) as attempt:
             bench = Workbench(
-                attempt, record=ledger.record, control=self._control, clock=self._clock, retry=self._retry
+                attempt,
+                record=ledger.record,
+                control=self._control,
+                clock=self._clock,
+                retry=self._retry,
+                lanes=MODEL_LANES if self._asks_a_model(step) else OFFLINE_LANES,
             )
             await bench.run(ledger.due(self._suite, self._clock))
         return await self._thread.run(self._items_due_at, step, bench.model_is_down)
+
+    def _asks_a_model(self, step: Step) -> bool:
+        part = self._job.release.baseline["answer" if step is ANSWERING else "judge"]
+        return bool(part["backend"] == "openai")
 
     @asynccontextmanager
     async def _attempt(self, step: Step) -> AsyncIterator[Attempt]:
@@ -217,7 +234,7 @@ class _Slice:
         return SliceEnd.ENDED
 
 
-class _JobEnded(Exception):  # noqa: N818 (a turn of events, no mistake)
+class _JobEnded(Exception):
     """The transaction that kept an attempt has ended the job."""
 
 

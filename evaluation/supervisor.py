@@ -13,10 +13,12 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from types import FrameType
+from typing import cast
 
 from django.conf import settings
 from django.db import DatabaseError, close_old_connections, connections
 from django.utils import timezone
+from django_q.conf import Conf
 from django_q.models import OrmQ
 
 from evaluation.cluster import PR_SET_CHILD_SUBREAPER, prctl
@@ -142,7 +144,7 @@ class Supervisor:
         at = self._clock()
         waits = OrmQ.objects.filter(lock__lt=at - timedelta(seconds=STUCK_S)).exists()
         busy = Job.objects.filter(state=Job.State.RUNNING, lease_until__gte=at).count()
-        return waits and busy < len(self._clusters) * settings.Q_CLUSTER["workers"]
+        return waits and busy < len(self._clusters) * cast(int, Conf.WORKERS)
 
     def _drain(self) -> None:
         """Let busy workers stop in order for `DRAIN_S`, then end what is left."""

@@ -14,10 +14,12 @@ from evaluation.pipeline.commits import GroupCommit
 from evaluation.pipeline.control import Control
 from evaluation.pipeline.ports import Answer, Answerer, Clock, Fault, ItemOutcome, Judge, Judgement, PendingItem
 
-__all__ = ["ITEM_LANES", "ModelRetry", "Workbench", "answer_with", "score_with"]
+__all__ = ["MODEL_LANES", "OFFLINE_LANES", "ModelRetry", "Workbench", "answer_with", "score_with"]
 
-ITEM_LANES = 16
+MODEL_LANES = 16
 """Items that wait for a model at the same time."""
+OFFLINE_LANES = 64
+"""Items that are kept together where nothing waits."""
 
 Attempt = Callable[[PendingItem], Awaitable[tuple[str, Answer | Judgement]]]
 
@@ -71,7 +73,7 @@ class Workbench:
         control: Control,
         clock: Clock,
         retry: ModelRetry,
-        lanes: int = ITEM_LANES,
+        lanes: int = MODEL_LANES,
     ) -> None:
         self._attempt = attempt
         self._control = control

@@ -37,11 +37,11 @@ Clock = Callable[[], datetime]
 """Gives the time, aware."""
 
 
-class LeaseLost(Exception):  # noqa: N818 (a turn of events, no mistake)
+class LeaseLost(Exception):
     """Somebody else works on this run now, or it has ended: nothing more may be kept."""
 
 
-class PlanChanged(Exception):  # noqa: N818 (a turn of events, no mistake)
+class PlanChanged(Exception):
     """A request that was sent before would be other bytes now. Nothing that a participant did."""
 
 

@@ -76,6 +76,6 @@ def test_a_missing_item_row_never_becomes_a_result(job: Job, memory: Memory, set
     work_on(job.pk)  # makes the rows and has no time for more
     settings.AML_SLICE_S = 60.0
     Item.objects.filter(job=job).first().delete()  # as after a bad restore of the database
-    run_to_end(job)
+    run_to_end(job, slices=50)
 
     assert (job.state, job.blame) == ("failed", "platform")
