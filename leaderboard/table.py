@@ -5,8 +5,11 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import Any
 
+from django.template.loader import render_to_string
+
 from leaderboard.boardquery import BoardQuery
 from leaderboard.columns import Column, Row, board_columns, group_title
+from leaderboard.titles import backend_title, label_title
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,10 +49,15 @@ class Cell:
 
 @dataclass(frozen=True, slots=True)
 class TableRow:
-    """One entry: `facts` is its row of the snapshot, `withdrawn` the tombstone when it was withdrawn since."""
+    """One entry: `facts` is its row of the snapshot, `withdrawn` the tombstone when it was withdrawn since.
+
+    `provenance` is HTML that entries of the same release share.
+    """
 
     facts: Row
     cells: list[Cell]
+    label: str
+    provenance: str
     withdrawn: Mapping[str, Any] | None
 
 
@@ -83,12 +91,40 @@ def build_table(
     columns = shown_columns(payload, query)
     rows = _ordered([row for row in payload["entries"] if _matches(row, query)], columns, query)
     gone = withdrawn_since or {}
+    provenance = _Provenance()
     return BoardTable(
         groups=_groups(columns),
         heads=[_head(column, query) for column in columns],
-        rows=[TableRow(row, [_cell(column, row) for column in columns], gone.get(row["id"])) for row in rows],
+        rows=[
+            TableRow(
+                facts=row,
+                cells=[_cell(column, row) for column in columns],
+                label=label_title(row["label"]),
+                provenance=provenance.of(row),
+                withdrawn=gone.get(row["id"]),
+            )
+            for row in rows
+        ],
         total=len(payload["entries"]),
     )
+
+
+class _Provenance:
+    """Renders what a release fixes once for all of its entries."""
+
+    def __init__(self) -> None:
+        self._kept: dict[str, str] = {}
+
+    def of(self, row: Row) -> str:
+        digest = row["release"]["digest"]
+        if digest not in self._kept:
+            context = {
+                "facts": row,
+                "answer": backend_title(row["answer"]),
+                "judge": backend_title(row["judge"]),
+            }
+            self._kept[digest] = render_to_string("leaderboard/parts/provenance.html", context)
+        return self._kept[digest]
 
 
 def shown_columns(payload: Mapping[str, Any], query: BoardQuery) -> list[Column]:
