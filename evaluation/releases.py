@@ -100,7 +100,7 @@ def open_release(
         raise Refusal("release_name_taken", _("There is a release of this name already. Choose another name."))
     baseline = build_baseline(bundles=bundles, smoke_bundle=smoke_bundle)
     for older in Release.objects.select_for_update().filter(track=track, state=Release.State.OPEN):
-        _retire(older, actor=actor)
+        _retire(older, actor=actor, at=at)
     release = Release.objects.create(
         name=name,
         track=track,
@@ -111,7 +111,7 @@ def open_release(
         opened_at=at,
     )
     release.bundles.set(bundles)
-    append_event(actor=actor, action="release.opened", subject=release, after={"digest": release.digest})
+    append_event(actor=actor, action="release.opened", subject=release, after={"digest": release.digest}, at=at)
     return release
 
 
@@ -164,11 +164,16 @@ def _check_bundles(bundles: Sequence[Bundle]) -> None:
         raise Refusal("release_bundle_twice", _("Two of the bundles have the same name. Choose one version of each."))
 
 
-def _retire(release: Release, *, actor: str) -> None:
+def _retire(release: Release, *, actor: str, at: datetime) -> None:
     release.state = Release.State.RETIRED
     release.save(update_fields=["state"])
     append_event(
-        actor=actor, action="release.retired", subject=release, before={"state": "open"}, after={"state": "retired"}
+        actor=actor,
+        action="release.retired",
+        subject=release,
+        before={"state": "open"},
+        after={"state": "retired"},
+        at=at,
     )
 
 

@@ -92,7 +92,13 @@ def _decide(review: PublicationReview, state: str, *, actor: str, reason: str, a
     review.decided_at = at
     review.save()
     append_event(
-        actor=actor, action=f"review.{state}", subject=review, reason=reason, before=before, after={"state": state}
+        actor=actor,
+        action=f"review.{state}",
+        subject=review,
+        reason=reason,
+        before=before,
+        after={"state": state},
+        at=at,
     )
     return review
 

@@ -1,6 +1,7 @@
 """How a run starts and ends: submit, cancel, end. Everything else that happens to a job is the engine's."""
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
@@ -36,32 +37,25 @@ def submit_job(
 
     Raises Refusal with the first rule that says no; then nothing is stored and no slot is spent.
     """
-    run_label = run_label.strip()
-    ticked = {code: bool(value) for code, value in checklist.items() if code in admission.checklist_for(version)}
+    asked = _Asked(
+        key=key,
+        version=version,
+        track=track,
+        mode=mode,
+        run_label=run_label.strip(),
+        add_concurrency=add_concurrency,
+        search_concurrency=search_concurrency,
+        ticked={code: True for code in admission.checklist_for(version) if checklist.get(code) is True},
+    )
     try:
         with transaction.atomic():
             quotas.lock_account(key=key, track=track, mode=mode)
-            release = _admit(key, version, track, mode, run_label, add_concurrency, search_concurrency, ticked, at)
-            job = Job.objects.create(
-                key=key,
-                lineage=key.lineage,
-                version=version,
-                cycle=key.cycle,
-                release=release,
-                track=track,
-                mode=mode,
-                run_label=run_label,
-                add_concurrency=add_concurrency,
-                search_concurrency=search_concurrency,
-                checklist=ticked if mode == Job.Mode.FULL else {},
-                baseline_digest=release.digest,
-                next_wake_at=at,
-            )
-            _open_books(key, job, at)
+            job = _create(asked, _admit(asked, at), at)
+            _open_books(job, key, at)
     except IntegrityError as error:
         # Two runs of different modes don't wait for the same account: the table's constraints decide between them.
         admission.check_idle(key, track)
-        admission.check_label(key, run_label)
+        admission.check_label(key, asked.run_label)
         raise Refusal("try_again", _("Another change came in between. Try again.")) from error
     return job
 
@@ -76,7 +70,12 @@ def cancel_job(*, job: Job, actor: str, at: datetime, reason: str = "") -> Job:
         if not locked.is_active:
             raise Refusal("job_ended", _("This run has ended already; there is nothing to cancel."))
         append_event(
-            actor=actor, action="job.cancel_requested", subject=locked, reason=reason, before={"state": locked.state}
+            actor=actor,
+            action="job.cancel_requested",
+            subject=locked,
+            reason=reason,
+            before={"state": locked.state},
+            at=at,
         )
         if _is_held(locked, at):
             Job.objects.filter(pk=locked.pk).update(cancel_requested=True)
@@ -93,7 +92,12 @@ def end_job_by_organizer(*, job: Job, actor: str, reason: str, at: datetime) -> 
         if not locked.is_active:
             raise Refusal("job_ended", _("This run has ended already; there is nothing to end."))
         append_event(
-            actor=actor, action="job.ended_by_organizer", subject=locked, reason=reason, before={"state": locked.state}
+            actor=actor,
+            action="job.ended_by_organizer",
+            subject=locked,
+            reason=reason,
+            before={"state": locked.state},
+            at=at,
         )
         end_job(
             job_id=locked.pk,
@@ -142,6 +146,7 @@ def end_job(
         reason=code,
         before={"state": before},
         after={"state": state, "blame": blame, "refunded": refunded},
+        at=at,
     )
     _open_review(job)
     _write_letters(job, refunded=refunded)
@@ -166,32 +171,55 @@ def nothing_sent(job: Job) -> bool:
     return not Receipt.objects.filter(job=job).exists() and not Event.objects.filter(scope__job=job).exists()
 
 
-def _admit(
-    key: LeaderboardKey,
-    version: Version,
-    track: str,
-    mode: str,
-    run_label: str,
-    add_concurrency: int,
-    search_concurrency: int,
-    ticked: Mapping[str, bool],
-    at: datetime,
-) -> Release:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Asked:
+    """The run that somebody asks for; `ticked` holds the points of the checklist that were confirmed."""
+
+    key: LeaderboardKey
+    version: Version
+    track: str
+    mode: str
+    run_label: str
+    add_concurrency: int
+    search_concurrency: int
+    ticked: Mapping[str, bool]
+
+
+def _admit(asked: _Asked, at: datetime) -> Release:
+    """Let a run in under the release that it gets, or raise the first rule's Refusal."""
+    key, version, track, mode = asked.key, asked.version, asked.track, asked.mode
     require_scope(key, mode)
     admission.check_version(key, version, track)
-    admission.check_label(key, run_label)
-    admission.check_concurrency(version, add=add_concurrency, search=search_concurrency)
+    admission.check_label(key, asked.run_label)
+    admission.check_concurrency(version, add=asked.add_concurrency, search=asked.search_concurrency)
     release = admission.release_for(track)
     admission.check_idle(key, track)
     quotas.require(quotas.next_submission(key=key, track=track, mode=mode, at=at), at=at)
     admission.check_credential(version, mode)
     if mode == Job.Mode.FULL:
-        done = [code for code, value in ticked.items() if value]
-        admission.check_full(key=key, version=version, track=track, release=release, ticked=done)
+        admission.check_full(key=key, version=version, track=track, release=release, ticked=asked.ticked)
     return release
 
 
-def _open_books(key: LeaderboardKey, job: Job, at: datetime) -> None:
+def _create(asked: _Asked, release: Release, at: datetime) -> Job:
+    return Job.objects.create(
+        key=asked.key,
+        lineage=asked.key.lineage,
+        version=asked.version,
+        cycle=asked.key.cycle,
+        release=release,
+        track=asked.track,
+        mode=asked.mode,
+        run_label=asked.run_label,
+        add_concurrency=asked.add_concurrency,
+        search_concurrency=asked.search_concurrency,
+        checklist=asked.ticked if asked.mode == Job.Mode.FULL else {},
+        baseline_digest=release.digest,
+        next_wake_at=at,
+    )
+
+
+def _open_books(job: Job, key: LeaderboardKey, at: datetime) -> None:
     """Everything that comes into being with a job, in its transaction: slot, stages, audit row, wake-up."""
     quotas.charge(key=key, job=job, at=at)
     StageProgress.objects.bulk_create([StageProgress(job=job, stage=stage) for stage in Job.Stage.values])
@@ -200,6 +228,7 @@ def _open_books(key: LeaderboardKey, job: Job, at: datetime) -> None:
         action="job.submitted",
         subject=job,
         after={"mode": job.mode, "track": job.track, "version": str(job.version_id), "release": job.baseline_digest},
+        at=at,
     )
     wake(job.pk)
 

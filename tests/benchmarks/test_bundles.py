@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
+from django.contrib.auth.models import User
 from django.core.management import CommandError, call_command
 from django.test import Client
 
@@ -131,3 +132,12 @@ def test_the_benchmarks_page_has_a_card_for_each_dataset(client: Client, tmp_pat
 def test_the_catalogue_holds_each_track_of_the_challenge_and_one_reference() -> None:
     assert {card.track for card in CATALOGUE} == {Track.TEXTUAL, Track.MULTIMODAL, Track.CODING}
     assert [card.name for card in CATALOGUE if not card.scored] == ["SWEContextBench"]
+
+
+def test_organizers_see_bundles_and_edit_none(client: Client, tmp_path: Path) -> None:
+    bundle = make_bundle(tmp_path)
+    client.force_login(User.objects.create_superuser("ada", password="x"))
+    assert bundle.digest[:12] in client.get("/en/admin/benchmarks/bundle/").content.decode()
+    assert client.get(f"/zh-hans/admin/benchmarks/bundle/{bundle.pk}/change/").status_code == 200
+    assert client.post(f"/en/admin/benchmarks/bundle/{bundle.pk}/change/", {"name": "other"}).status_code == 403
+    assert client.get("/en/admin/benchmarks/bundle/add/").status_code == 403
