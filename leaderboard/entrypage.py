@@ -101,7 +101,7 @@ def _parts(parts: Mapping[str, Any], title_of: Callable[[str], str]) -> list[Par
 def _chart(name: str, title: str, parts: Sequence[Part]) -> str:
     bars = [Bar(part.title, part.score, f"{100 * part.score:.2f}") for part in parts]
     description = ngettext(
-        "One bar, from 0 to 100 points; the table beside it has the same numbers.",
+        "%(count)d bar, from 0 to 100 points; the table beside it has the same numbers.",
         "%(count)d bars, from 0 to 100 points; the table beside it has the same numbers.",
         len(bars),
     ) % {"count": len(bars)}
