@@ -30,6 +30,10 @@ def serve(
     key: Annotated[
         str, typer.Option(help=_("the Memory System Key that callers must send"), envvar="AGENTMEM_SERVE_KEY")
     ] = "",
+    deferred: Annotated[
+        float | None,
+        typer.Option(help=_("answer Add with 202 and store this many seconds later"), min=0, metavar="SECONDS"),
+    ] = None,
 ) -> None:
     if auth is not AuthScheme.NONE and not key:
         raise typer.BadParameter(
@@ -43,7 +47,9 @@ def serve(
         _("Listening on http://%(host)s:%(port)d (Add /add, Search /search, Health /health)")
         % {"host": host, "port": port}
     )
-    run(host=host, port=port, database=database, auth=auth, key=key)
+    if deferred is not None:
+        typer.echo(_("Add-status: http://%(host)s:%(port)d/add-status/{task_id}") % {"host": host, "port": port})
+    run(host=host, port=port, database=database, auth=auth, key=key, deferred_s=deferred)
 
 
 def main() -> None:

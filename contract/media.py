@@ -14,7 +14,15 @@ import pybase64
 from contract.jsonreader import Broken
 from contract.verdicts import excerpt
 
-__all__ = ["MAX_IMAGES_BYTES", "MAX_IMAGE_BYTES", "MAX_IMAGE_SIDE", "ImageFacts", "read_image"]
+__all__ = [
+    "MAX_IMAGES_BYTES",
+    "MAX_IMAGE_BYTES",
+    "MAX_IMAGE_SIDE",
+    "ImageFacts",
+    "data_uri",
+    "decoded_size",
+    "read_image",
+]
 
 MAX_IMAGE_BYTES = 10 * 1024 * 1024
 """Decoded bytes of one image."""
@@ -25,7 +33,9 @@ MAX_IMAGE_SIDE = 16_384
 
 _MEDIA_TYPES = ("image/jpeg", "image/png", "image/webp")
 _REMOTE = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:|//")
-_SLICE = 4 * 256 * 1024  # Base64 characters decoded at a time, so that a picture is never held twice
+_BYTES = 3 * 256 * 1024  # bytes coded at a time, so that a picture is never held twice
+_CHARACTERS = _BYTES // 3 * 4
+_MAX_SEGMENTS = 4096  # of a JPEG before its frame; a picture has dozens, a forged one as many as fit
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,16 +49,16 @@ class ImageFacts:
 
 
 def read_image(url: object) -> ImageFacts:
-    """Check an `image_url.url` and return what it holds.
+    """Check an `image_url.url` and return what it holds. The picture is never held as a whole beside its text.
 
     Raises `Broken` with one of image_url_missing, image_remote, image_not_data_uri, image_media_type,
     image_not_base64, image_too_large, image_empty, image_magic, image_dimensions.
     """
-    media_type, data = _split(url)
-    size = _decoded_size(data)
+    text, media_type, start = _open(url)
+    size = decoded_size(text, start)
     if size > MAX_IMAGE_BYTES:
         raise Broken("image_too_large", f"{size} bytes")
-    head = _decode(data)
+    head = _decode(text, start)
     if not head:
         raise Broken("image_empty")
     kind = _kind(head)
@@ -63,38 +73,52 @@ def read_image(url: object) -> ImageFacts:
     return ImageFacts(media_type, size, width, height)
 
 
-def _split(url: object) -> tuple[str, str]:
+def decoded_size(url: str, start: int | None = None) -> int:
+    """Return the bytes that the Base64 in a data URI decodes to, without decoding it; `start` is where it begins."""
+    begins = url.find(",") + 1 if start is None else start
+    padding = 2 if url.endswith("==") else 1 if url.endswith("=") else 0
+    return max(0, (len(url) - begins) // 4 * 3 - padding)
+
+
+def data_uri(media_type: str, image: bytes | bytearray | memoryview) -> str:
+    """Return `image` as a data URI, in one piece and with one copy of the text at a time beside it."""
+    whole = memoryview(image).cast("B")
+    parts = [f"data:{media_type};base64,"]
+    parts += (pybase64.b64encode_as_string(whole[at : at + _BYTES]) for at in range(0, len(whole), _BYTES))
+    return "".join(parts)
+
+
+def _open(url: object) -> tuple[str, str, int]:
+    """Return the URL, its media type, and where its data begins."""
     if not isinstance(url, str) or not url:
         raise Broken("image_url_missing", excerpt(url))
     if not url.startswith("data:"):
         remote = _REMOTE.match(url) and url[:5].lower() != "data:"
         raise Broken("image_remote" if remote else "image_not_data_uri", excerpt(url[:80]))
-    head, comma, data = url[5:].partition(",")
-    if not comma:
+    comma = url.find(",")
+    if comma < 0:
         raise Broken("image_not_data_uri", excerpt(url[:80]))
-    media_type, *parameters = head.split(";")
+    media_type, *parameters = url[5:comma].split(";")
     if media_type not in _MEDIA_TYPES:
         raise Broken("image_media_type", excerpt(media_type[:80]))
     if parameters != ["base64"]:
-        raise Broken("image_not_base64", excerpt(head[:80]))
-    return media_type, data
+        raise Broken("image_not_base64", excerpt(url[5:85].partition(",")[0]))
+    return url, media_type, comma + 1
 
 
-def _decoded_size(data: str) -> int:
-    return len(data) // 4 * 3 - (2 if data.endswith("==") else 1 if data.endswith("=") else 0)
-
-
-def _decode(data: str) -> bytes:
-    """Check the whole of `data` and return its decoded beginning, up to 768 KiB, where headers stand."""
-    if len(data) % 4 or "=" in data[:-2] or not data.isascii() or data[-2:-1] == "=" != data[-1:]:
-        raise Broken("image_not_base64", f"{len(data)} characters")
+def _decode(text: str, start: int) -> bytes:
+    """Check the whole of the data and return its decoded beginning, up to 768 KiB, where headers stand."""
+    end = len(text)
+    padded_wrongly = text.find("=", start, end - 2) >= 0 or text[-2:-1] == "=" != text[-1:]
+    if (end - start) % 4 or padded_wrongly or not text.isascii():
+        raise Broken("image_not_base64", f"{end - start} characters")
     head = b""
     try:
-        for start in range(0, len(data), _SLICE):
-            piece = pybase64.b64decode(data[start : start + _SLICE], validate=True)
+        for at in range(start, end, _CHARACTERS):
+            piece = pybase64.b64decode(text[at : at + _CHARACTERS], validate=True)
             head = head or piece
     except (Base64Error, ValueError):
-        raise Broken("image_not_base64", f"{len(data)} characters") from None
+        raise Broken("image_not_base64", f"{end - start} characters") from None
     return head
 
 
@@ -124,8 +148,8 @@ def _png_sides(head: bytes) -> tuple[int, int] | None:
 def _jpeg_sides(head: bytes) -> tuple[int, int] | None:
     """Walk the marker segments to the first start of frame (SOF0 to SOF15 without DHT, JPG and DAC)."""
     at = 2
-    while at + 9 <= len(head):
-        if head[at] != 0xFF:
+    for _ in range(_MAX_SEGMENTS):
+        if at + 9 > len(head) or head[at] != 0xFF:
             return None
         marker = head[at + 1]
         if marker == 0xFF:  # a fill byte

@@ -1,6 +1,7 @@
 """A small memory server that follows the wire contract: an example to read, and what the demo evaluates.
 
-`tokens` cuts text into terms, `index` ranks turns by BM25, `store` keeps them in SQLite, `app` speaks HTTP.
+`tokens` cuts text into terms, `index` ranks turns by BM25, `rows` shapes them and `store` keeps them in SQLite;
+`requests` reads what callers send, `answers` keeps to the limits, `app` speaks HTTP.
 """
 
 from contract.reference.app import create_app

@@ -23,15 +23,18 @@ def run(
     auth: AuthScheme = AuthScheme.NONE,
     key: str = "",
     *,
+    deferred_s: float | None = None,
     log_level: str = "warning",
 ) -> None:
     """Serve on `host` and `port` until SIGINT or SIGTERM. `database` is a file, or ``:memory:``.
+
+    With `deferred_s` Add answers 202 and stores that many seconds later, as a server with slow extraction would.
 
     Raises `ValueError` when `auth` asks for a key and there is none.
     """
     store = MemoryStore(database)
     try:
-        app = create_app(store, auth=auth, key=key)
+        app = create_app(store, auth=auth, key=key, deferred_s=deferred_s)
         _leave_quietly_on_sigterm()
         uvicorn.run(app, host=host, port=port, log_level=log_level, access_log=False, timeout_graceful_shutdown=5)
     except KeyboardInterrupt:  # uvicorn has shut down and passes the signal on
