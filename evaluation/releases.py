@@ -46,7 +46,7 @@ _CODE = (
     "evaluation/slices.py",
     "evaluation/suites.py",
 )
-_NOT_CODE = ("contract/reference/",)
+_NOT_CODE = ("contract/reference/", "contract/faulty/")
 _CODE_SUFFIXES = {".py", ".txt"}
 
 
