@@ -254,6 +254,7 @@ SPECTACULAR_SETTINGS = {
     "POSTPROCESSING_HOOKS": [
         "drf_spectacular.hooks.postprocess_schema_enums",
         "aml.api.schema.describe_errors",
+        "aml.api.schema.forget_database_ranges",
     ],
 }
 

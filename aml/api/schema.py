@@ -41,3 +41,26 @@ def describe_errors(result: dict[str, Any], **_rest: Any) -> dict[str, Any]:
         for operation in methods.values():
             operation["responses"].setdefault("default", default)
     return result
+
+
+_RANGES = {-(2**63), -(2**31), 2**31 - 1, 2**63 - 1}
+
+
+def forget_database_ranges(result: dict[str, Any], **_rest: Any) -> dict[str, Any]:
+    """Take out bounds of integers that are the database's and not ours, so that each database gives one description."""
+    _forget(result)
+    return result
+
+
+def _forget(node: Any) -> None:
+    if isinstance(node, list):
+        for inner in node:
+            _forget(inner)
+    elif isinstance(node, dict):
+        for bound in ("minimum", "maximum"):
+            if isinstance(node.get(bound), int) and node[bound] in _RANGES:
+                del node[bound]
+        if node.get("type") == "integer" and node.get("format") == "int64":
+            del node["format"]
+        for inner in node.values():
+            _forget(inner)
