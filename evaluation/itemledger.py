@@ -136,7 +136,7 @@ def _answer(outcome: ItemOutcome) -> Answer:
     assert isinstance(facts, AnswerFacts)
     return Answer(
         item_id=outcome.item,
-        text=facts.text,
+        text=_storable(facts.text),
         model=facts.model[:120],
         prompt_sha256=facts.prompt_sha256,
         prompt_tokens=facts.prompt_tokens,
@@ -155,10 +155,15 @@ def _judgement(outcome: ItemOutcome) -> Judgement:
         metric=outcome.by[:40],
         score=facts.score,
         verdict=facts.verdict,
-        reason=facts.reason,
-        votes=[asdict(vote) for vote in facts.votes],
+        reason=_storable(facts.reason),
+        votes=[asdict(replace(vote, reason=_storable(vote.reason))) for vote in facts.votes],
         model=facts.model[:120],
         prompt_sha256=facts.votes[0].prompt_sha256 if facts.votes else "",
         prompt_tokens=facts.prompt_tokens,
         completion_tokens=facts.completion_tokens,
     )
+
+
+def _storable(text: str) -> str:
+    """A model's text without U+0000, which PostgreSQL refuses and SQLite keeps."""
+    return text.replace("\x00", "\ufffd")

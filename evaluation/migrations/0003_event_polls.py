@@ -12,7 +12,7 @@ class Migration(migrations.Migration):
         migrations.AddField(
             model_name="event",
             name="accepted_at",
-            field=models.DateTimeField(blank=True, null=True, verbose_name="accepted"),
+            field=models.DateTimeField(blank=True, null=True, verbose_name="accepted at"),
         ),
         migrations.AddField(
             model_name="event",

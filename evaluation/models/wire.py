@@ -57,7 +57,7 @@ class Event(models.Model):
     full_timeouts = models.PositiveIntegerField(_("full time-outs"), default=0)
     first_started_at = models.DateTimeField(_("first attempt"))
     next_attempt_at = models.DateTimeField(_("next attempt"), null=True, blank=True)
-    accepted_at = models.DateTimeField(_("accepted"), null=True, blank=True)
+    accepted_at = models.DateTimeField(_("accepted at"), null=True, blank=True)
     task_id = models.CharField(_("task id of an Add that goes on"), max_length=200, blank=True)
 
     class Meta:

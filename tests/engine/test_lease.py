@@ -14,7 +14,8 @@ from evaluation.pipeline.control import Control, Halt
 from evaluation.pipeline.ports import LeaseLost
 from evaluation.services import cancel_job
 from evaluation.slices import SliceEnd, work_on
-from evaluation.tasks import reap
+from evaluation.tasks import reap, run_slice, send_letters
+from submissions.models import OutboxMail
 from tests.engine.conftest import Memory
 from tests.engine.test_run import QUESTIONS, run_to_end
 
@@ -145,9 +146,11 @@ def test_a_slice_that_is_told_to_drain_gives_the_job_back_at_once(
 
     memory.before = terminate
     began = time.monotonic()
-    assert work_on(job.pk) is SliceEnd.DRAINED
+    with pytest.raises(SystemExit) as left:
+        run_slice(str(job.pk))
     job.refresh_from_db()
 
+    assert left.value.code == 0, "the worker takes nothing new"
     assert time.monotonic() - began < 5
     assert (job.state, job.lease_owner, job.lease_until) == ("running", "", None)
     memory.before = None
@@ -176,6 +179,20 @@ def test_the_reaper_wakes_what_nobody_works_on_once_in_a_while(job: Job, setting
     assert reap(at + timedelta(seconds=1)) == 0
     assert reap(at + timedelta(seconds=settings.AML_LEASE_S + 1)) == 1, "the lease ran out"
     assert OrmQ.objects.count() == 3
+
+
+def test_the_reaper_has_waiting_letters_sent(transactional_db: None, mailoutbox: list) -> None:
+    from django_q.models import OrmQ
+
+    at = now()
+    letter = {"event": "smoke_finished", "language": "en", "subject": "Done", "text": "Done", "html": "<p>Done</p>"}
+    OutboxMail.objects.create(to="team@example.com", next_attempt_at=at, **letter)
+    reap(at - timedelta(seconds=1))
+    assert not OrmQ.objects.exists()
+    reap(at)
+    assert [row.func() for row in OrmQ.objects.all()] == ["evaluation.tasks.send_letters"]
+    assert send_letters() == 1
+    assert [mail.to for mail in mailoutbox] == [["team@example.com"]]
 
 
 async def in_thread(work) -> None:
