@@ -33,6 +33,7 @@ ALLOWED = {
     "contract/exchange.py": "participants, on a connection that the guard opened",
     "contract/client.py": "participants, through the two above",
     "contract/reference/": "nobody: it only listens",
+    "contract/faulty/": "nobody: it only listens",
     "benchmarks/judging/": "the operator's answer and judge models",
     "benchmarks/agentmem/": "agents on the user's own machine",
     "aml/": "the portal itself and its own processes; the demo and the command",
@@ -76,10 +77,12 @@ def test_only_the_named_places_may_open_connections() -> None:
 
 
 def test_inside_the_contract_only_the_guard_and_the_exchange_know_the_network() -> None:
+    listens_only = ROOT / "contract" / "faulty"
     users = {
         module.relative_to(ROOT).as_posix()
         for module in modules()
         if module.is_relative_to(ROOT / "contract") and network_uses(module.read_text(encoding="utf-8"))
+        if not module.is_relative_to(listens_only)
     }
     assert users <= {
         "contract/guard/connect.py",
