@@ -99,10 +99,10 @@ def read_add(
         return AddOutcome(raw=body, **_refused(status, lowered, add=True, now=now))
     try:
         if status == 202:
-            task_id, flags = _judge(lowered, body, track, _read_task_id)
+            task_id, flags = _judge(lowered, body, track, lambda content: _read_task_id(read_object(content)))
             wait = retry_after_seconds(lowered.get("retry-after"), now)
             return AddOutcome(verdict=Verdict.PENDING, task_id=task_id, flags=flags, retry_after_s=wait, raw=body)
-        _, flags = _judge(lowered, body, track, lambda document: _check_echo(document, request))
+        _, flags = _judge(lowered, body, track, lambda content: _check_echo(read_object(content), request))
     except Broken as broken:
         return AddOutcome(verdict=Verdict.CONTRACT_ERROR, reason=broken.reason, raw=body)
     return AddOutcome(verdict=Verdict.OK, flags=flags, raw=body)
@@ -140,7 +140,7 @@ def read_search(
 
     try:
         (memories, remarks), flags = _judge(
-            lowered, body, track, lambda document: read_memories(document, top_k=request.top_k, track=track)
+            lowered, body, track, lambda content: read_memories(content, top_k=request.top_k, track=track)
         )
     except Broken as broken:
         return SearchOutcome(verdict=Verdict.CONTRACT_ERROR, reason=broken.reason, raw=body)
@@ -199,25 +199,25 @@ def _refused(status: int, headers: Mapping[str, str], *, add: bool, now: datetim
 
 
 def _judge(
-    headers: Mapping[str, str], body: bytes, track: Track, check: Callable[[dict[str, Any]], Found]
+    headers: Mapping[str, str], body: bytes, track: Track, read: Callable[[bytes], Found]
 ) -> tuple[Found, tuple[str, ...]]:
-    """Return what `check` finds in the body's JSON object, and flags. Raises `Broken`."""
+    """Return what `read` finds in the body, and flags. Raises `Broken`."""
     _check_size(headers, body, track)
     content_type = headers.get("content-type", "")
     media_type, _, parameters = content_type.partition(";")
     if _is_json(media_type):
         _check_charset(parameters)
-        return check(read_object(body)), ()
+        return read(body), ()
     try:
         _check_charset(parameters)
-        return check(read_object(body)), ("content_type",)
+        return read(body), ("content_type",)
     except Broken as broken:
         what = excerpt(content_type) if content_type else "no Content-Type"
         raise Broken("content_type", f"{what} ({broken.reason.code})", broken.reason.where) from None
 
 
 def _check_size(headers: Mapping[str, str], body: bytes, track: Track) -> None:
-    if not body.strip():
+    if not body or body.isspace():
         raise Broken("empty_body")
     if len(body) > MAX_BODY_BYTES[track]:
         raise Broken("body_too_large", f"{len(body)} bytes")

@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from collections.abc import Sequence
+from typing import Annotated, Any
 
 import msgspec
 
-from contract.jsonreader import Broken
+from contract.jsonreader import Broken, as_object, check_values, has_nul, parse
 from contract.media import MAX_IMAGES_BYTES, read_image
-from contract.messages import ImagePart, ImageUrl, Part, TextPart, Track
+from contract.messages import Content, ImagePart, ImageUrl, Part, TextPart, Track
 from contract.verdicts import excerpt
 
 __all__ = ["MAX_CREATED_AT", "MAX_ID", "Memory", "read_memories"]
+
+Found = tuple[tuple["Memory", ...], tuple[str, ...]]
+"""Memories in the order of the answer, and flags."""
+
 
 MAX_ID = 512
 """Characters of a memory's id."""
@@ -24,19 +29,59 @@ class Memory(msgspec.Struct, frozen=True):
     """One memory as it came. `content` is a string, or parts on the multimodal track; `created_at` is kept as
     given (a date in any form, or a number)."""
 
-    id: str
-    content: str | tuple[Part, ...]
+    id: Annotated[str, msgspec.Meta(min_length=1, max_length=MAX_ID)]
+    content: Content
     score: float | None = None
-    created_at: str | int | float | None = None
+    created_at: Annotated[str, msgspec.Meta(max_length=MAX_CREATED_AT)] | int | float | None = None
 
 
-def read_memories(document: dict[str, Any], *, top_k: int, track: Track) -> tuple[tuple[Memory, ...], tuple[str, ...]]:
-    """Return the memories of a Search answer and flags (duplicate_id, score_not_descending,
+_MEMORIES = tuple[Memory, ...]
+_INFINITIES = frozenset({math.inf, -math.inf})
+
+
+def read_memories(body: bytes, *, top_k: int, track: Track) -> Found:
+    """Return the memories in the body of a Search answer, and flags (duplicate_id, score_not_descending,
     image_header_unreadable).
 
-    Raises `Broken` with one of data_missing, data_type, too_many_items, item_type, id_*, content_*, part_*,
-    image_*, images_total_too_large, score_type, non_finite_number, created_at_type.
+    Raises `Broken` with a code of `read_object`, or one of data_missing, data_type, too_many_items, item_type,
+    id_*, content_*, part_*, image_*, images_total_too_large, score_type, created_at_type.
     """
+    document = parse(body)
+    memories = _convert(document, top_k)
+    if memories is None or has_nul(body) or not _is_all_of(memories, document):
+        check_values(body, document)
+    if memories is None:
+        return _read_one_by_one(as_object(document), top_k, track)
+    return memories, _flags(memories)
+
+
+def _convert(document: Any, top_k: int) -> tuple[Memory, ...] | None:
+    """Return the memories of an answer of text alone in which nothing is wrong, else None. The quick way."""
+    data = document.get("data") if document.__class__ is dict else None
+    if data.__class__ is not list or len(data) > top_k:
+        return None
+    try:
+        memories = msgspec.convert(data, _MEMORIES)
+    except (msgspec.ValidationError, RecursionError):
+        return None
+    for memory in memories:
+        content = memory.content
+        if content.__class__ is not str or content.isspace() or memory.id.isspace():
+            return None
+    return memories
+
+
+def _is_all_of(memories: tuple[Memory, ...], document: dict[str, Any]) -> bool:
+    """Tell whether `document` holds nothing but `memories`, all of whose numbers are finite."""
+    scores = [memory.score for memory in memories if memory.score is not None]
+    times = [memory.created_at for memory in memories if memory.created_at is not None]
+    if len(document) != 1 or sum(map(len, document["data"])) != 2 * len(memories) + len(scores) + len(times):
+        return False
+    return _INFINITIES.isdisjoint(scores) and _INFINITIES.isdisjoint(times)
+
+
+def _read_one_by_one(document: dict[str, Any], top_k: int, track: Track) -> Found:
+    """Read an answer with parts in it, or name the first rule that it breaks."""
     if "data" not in document:
         raise Broken("data_missing", excerpt(document), "data")
     data = document["data"]
@@ -52,7 +97,8 @@ def read_memories(document: dict[str, Any], *, top_k: int, track: Track) -> tupl
         except Broken as broken:
             reason = broken.reason
             raise Broken(reason.code, reason.got, f"data[{at}]{reason.where}") from None
-    return tuple(memories), _flags(memories, images)
+    unreadable = ("image_header_unreadable",) if images.unreadable else ()
+    return tuple(memories), _flags(memories) + unreadable
 
 
 class _Images:
@@ -162,13 +208,11 @@ def _read_created_at(value: Any) -> str | int | float | None:
     return value
 
 
-def _flags(memories: list[Memory], images: _Images) -> tuple[str, ...]:
-    flags = []
+def _flags(memories: Sequence[Memory]) -> tuple[str, ...]:
+    flags: tuple[str, ...] = ()
     if len({memory.id for memory in memories}) < len(memories):
-        flags.append("duplicate_id")
+        flags += ("duplicate_id",)
     scores = [memory.score for memory in memories if memory.score is not None]
     if scores != sorted(scores, reverse=True):
-        flags.append("score_not_descending")
-    if images.unreadable:
-        flags.append("image_header_unreadable")
-    return tuple(flags)
+        flags += ("score_not_descending",)
+    return flags
