@@ -42,6 +42,28 @@ def is_intact(snapshot: Snapshot) -> bool:
     return digest_of(snapshot.payload) == snapshot.digest
 
 
+def broken_snapshots() -> tuple[int, list[tuple[str, str]]]:
+    """How many snapshots there are, and of each that is not whole its name and what is wrong with it."""
+    count, broken = 0, []
+    last: Snapshot | None = None
+    for snapshot in Snapshot.objects.select_related("board__cycle").order_by("board", "number").iterator(chunk_size=20):
+        before = last if last is not None and last.board_id == snapshot.board_id else None
+        problem = _problem(snapshot, before)
+        if problem:
+            broken.append((str(snapshot), problem))
+        count, last = count + 1, snapshot
+    return count, broken
+
+
+def _problem(snapshot: Snapshot, before: Snapshot | None) -> str:
+    if not is_intact(snapshot):
+        return "its content is not what its digest says"
+    number, digest = (before.number, before.digest) if before else (0, None)
+    if snapshot.number != number + 1 or snapshot.payload["previous"] != digest:
+        return "it does not follow from the snapshot before"
+    return ""
+
+
 def _ranked(entries: Sequence[Entry]) -> list[dict[str, Any]]:
     standings = ranking.rank_by_score([entry.score for entry in entries])
     rows = [

@@ -1,15 +1,19 @@
 """Publishing a board and withdrawing an entry."""
 
+from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
+from io import StringIO
 
 import pytest
-from django.db import DatabaseError, transaction
+from django.core.management import CommandError, call_command
+from django.db import DatabaseError, connection, transaction
 
 from evaluation.models import PublicationReview
 from leaderboard.facts import FACTS
 from leaderboard.models import Entry, ImmutableError, Snapshot
 from leaderboard.services import open_board, publish_board, withdraw_entry
 from leaderboard.snapshots import digest_of, is_intact
+from submissions.append_only import drop_triggers
 from submissions.models import AuditEvent, Cycle, OutboxMail, Version
 from submissions.refusals import Refusal
 from tests.leaderboard.builders import (
@@ -220,6 +224,44 @@ def test_the_database_refuses_to_change_or_delete_a_snapshot() -> None:
     with pytest.raises(DatabaseError), transaction.atomic():
         Snapshot.objects.all()._raw_delete("default")
     assert Snapshot.objects.get().number == 1
+
+
+def test_the_command_proves_the_snapshots_and_names_a_changed_one() -> None:
+    board = make_board()
+    for number in range(3):
+        make_approved_run(system=f"System {number}")
+        publish_board(board=board, at=AT, **WHO)
+    out = StringIO()
+    call_command("verify_snapshots", stdout=out)
+    assert "3 snapshots are whole" in out.getvalue()
+    drop_triggers(connection, "leaderboard_snapshot")
+    second = Snapshot.objects.get(number=2)
+    Snapshot.objects.filter(pk=second.pk).update(payload={**second.payload, "entries": []})
+    with pytest.raises(CommandError, match="#2: its content"):
+        call_command("verify_snapshots")
+    Snapshot.objects.filter(pk=second.pk)._raw_delete("default")
+    with pytest.raises(CommandError, match="#3: it does not follow"):
+        call_command("verify_snapshots")
+
+
+@pytest.mark.django_db(transaction=True)
+def test_two_organizers_who_publish_at_once_publish_once() -> None:
+    make_approved_run()
+    board = make_board()
+
+    def publish(_number: int) -> str:
+        try:
+            publish_board(board=board, at=AT, **WHO)
+        except Refusal as refusal:
+            return refusal.code
+        finally:
+            connection.close()
+        return "published"
+
+    with ThreadPoolExecutor(4) as pool:
+        outcomes = sorted(pool.map(publish, range(4)))
+    assert outcomes == ["nothing_to_publish"] * 3 + ["published"]
+    assert (Entry.objects.count(), Snapshot.objects.count()) == (1, 1)
 
 
 def test_a_board_opens_once_and_only_for_a_track_of_its_cycle() -> None:
