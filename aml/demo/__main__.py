@@ -4,6 +4,7 @@ Settings are put into the environment before Django reads them: the demo neither
 """
 
 import argparse
+import base64
 import os
 import secrets
 import shutil
@@ -51,13 +52,19 @@ def set_environment(arguments: argparse.Namespace, *, web_port: int, server: str
     folder: Path = arguments.folder.resolve()
     os.environ.update(
         DJANGO_SETTINGS_MODULE="aml.settings",
-        DEBUG="on",
+        # As for real use, but over plain http and with secrets that live as long as the demo.
+        DEBUG="off",
+        AML_HTTPS="off",
+        ALLOWED_HOSTS="127.0.0.1,localhost",
         SECRET_KEY=secrets.token_urlsafe(50),
+        AML_KEY_PEPPER=secrets.token_urlsafe(32),
+        AML_SECRETS_KEYS="demo:" + base64.b64encode(secrets.token_bytes(32)).decode(),
         AML_VAR_DIR=str(folder),
         AML_SITE_URL=f"http://127.0.0.1:{web_port}",
         DATABASE_URL=arguments.database or f"sqlite:///{folder / 'demo.sqlite3'}",
         EMAIL_URL=f"filemail:///{folder / 'mail'}",
         AML_ALLOWED_PRIVATE_TARGETS=_host_and_port(server),
+        AML_ALLOW_PRIVATE_IN_PRODUCTION="on",
         AML_ANSWER_BASE_URL="",
         AML_JUDGE_BASE_URL="",
         LOG_LEVEL="WARNING",
