@@ -67,6 +67,7 @@ class Collector:
         self._commits = GroupCommit(ledger.record_attempts)
         self._at_work = 0
         self._due: list[datetime] = []
+        self._idle_until: datetime | None = None
         self._stop = asyncio.Event()  # start nothing new
         self._failed = False
         self._incomplete = False
@@ -93,15 +94,18 @@ class Collector:
         if self._failed:
             return Collected(failed=True)
         if self._incomplete or self._control.halted:
-            return Collected(wake_at=min(self._due, default=self._clock()))
+            return Collected(wake_at=self._idle_until or self._clock())
         return Collected(done=True)
 
     def _look_around(self) -> None:
         """Stop starting things when time is up, or when all that is left waits for long."""
         if self._stop.is_set():
             return
-        idle = 0 < self._at_work == len(self._due)
-        if self._control.closing or (idle and (min(self._due) - self._clock()).total_seconds() > SHORT_WAIT_S):
+        if 0 < self._at_work == len(self._due):
+            first = min(self._due)
+            if (first - self._clock()).total_seconds() > SHORT_WAIT_S:
+                self._idle_until = first
+        if self._control.closing or self._idle_until:
             self._incomplete = True
             self._stop.set()
 
@@ -200,9 +204,10 @@ class Collector:
             async with asyncio.timeout(max(0.0, (at - self._clock()).total_seconds())):
                 await self._stop.wait()
         except TimeoutError:
-            self._due.remove(at)
             return True
-        return False  # `at` stays among what is due: it is when to come back
+        finally:
+            self._due.remove(at)
+        return False
 
     @contextmanager
     def _working(self) -> Iterator[None]:
