@@ -209,7 +209,7 @@ class DecisionsMixin(admin.ModelAdmin):
             else:
                 done += 1
         if done:
-            text = ngettext("%(decision)s: done for one.", "%(decision)s: done for %(count)d.", done)
+            text = ngettext("%(decision)s: done for %(count)d row.", "%(decision)s: done for %(count)d rows.", done)
             messages.success(request, text % {"decision": decision.label, "count": done})
 
     def _decision(self, name: str) -> Decision:
