@@ -161,7 +161,7 @@ def _same_address(connected: socket.socket, address: str) -> bool:
         peer = connected.getpeername()[0]
     except OSError:  # the peer is gone already; reading will say so
         return True
-    return ip_address(peer) == ip_address(address)
+    return peer == address or ip_address(peer) == ip_address(address)
 
 
 def _dial_failure(error: OSError) -> ConnectFailed:
