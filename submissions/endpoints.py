@@ -11,6 +11,8 @@ from contract.guard import Endpoint, GuardPolicy, Refused, parse_endpoint, parse
 from contract.reasons import reason_text
 from submissions.refusals import Refusal
 
+# translates messages from data: the reasons' sentences are marked in the contract's room
+
 
 def guard_policy() -> GuardPolicy:
     """The guard's policy from the settings. Raises ImproperlyConfigured for a malformed target or network."""

@@ -138,7 +138,7 @@ def _trimmed(materials: Materials) -> Materials:
     for name in ("team", "system", "version", "contact_name"):
         texts[name] = " ".join(texts[name].split())
     del texts["memory_system_key"]
-    return replace(materials, **texts)  # type: ignore[arg-type]
+    return replace(materials, tracks=tuple(dict.fromkeys(materials.tracks)), **texts)  # type: ignore[arg-type]
 
 
 def _with_plain_urls(materials: Materials, findings: _Findings) -> Materials:

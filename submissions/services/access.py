@@ -58,7 +58,7 @@ def submit_access_request(
     `key_invalid`.
     """
     digest = receipt_digest(receipt)
-    earlier = AccessRequest.objects.filter(receipt_digest=digest).first()
+    earlier = _sent_before(digest)
     if earlier is not None:
         return earlier
     cycle, materials = _for_key(existing_key, cycle, materials, at)
@@ -66,7 +66,13 @@ def submit_access_request(
     materials = check_materials(materials, cycle=cycle, has_secret=False, is_complete=not as_draft)
     version = Version(endpoint_changed_at=at)
     team = existing_key.team if existing_key else _team(materials.team)
-    _write_version(version, team, materials)
+    try:
+        _write_version(version, team, materials)
+    except Refusal:
+        earlier = _sent_before(digest)  # a double click, whose first half has just been committed
+        if earlier is None:
+            raise
+        return earlier
     access_request = AccessRequest(
         receipt_digest=digest, cycle=cycle, version=version, existing_key=existing_key, language=language
     )
@@ -133,6 +139,10 @@ def retire_version(version: Version) -> None:
     forget_memory_system_key(version=version)
 
 
+def _sent_before(digest: str) -> AccessRequest | None:
+    return AccessRequest.objects.filter(receipt_digest=digest).first()
+
+
 def _submit(access_request: AccessRequest, at: datetime) -> None:
     before = access_request.state
     access_request.state = State.SUBMITTED
@@ -172,13 +182,14 @@ def _require_materials_time(cycle: Cycle, at: datetime) -> None:
 
 
 def _team(name: str) -> Team:
-    return Team.objects.filter(name__iexact=name).order_by("pk").first() or Team.objects.create(name=name)
+    return Team.objects.filter(name__iexact=name).order_by("pk").first() or Team.objects.get_or_create(name=name)[0]
 
 
 def _system(team: Team, materials: Materials) -> System:
     system = System.objects.filter(team=team, name__iexact=materials.system).order_by("pk").first()
     if system is None:
-        return System.objects.create(team=team, name=materials.system, division=materials.division)
+        defaults = {"division": materials.division}
+        system, _is_new = System.objects.get_or_create(team=team, name=materials.system, defaults=defaults)
     if system.division != materials.division:
         if _has_other_versions(system, materials):
             message = _(

@@ -12,6 +12,7 @@ from submissions.keys import SCOPES, is_valid, make_key
 from submissions.models import AccessRequest, Cycle, KeyClaim, LeaderboardKey, Team, Version
 from submissions.outbox import queue_mail
 from submissions.refusals import Refusal
+from submissions.services.locking import locked_lineage
 from submissions.services.review import require_reason
 
 GRACE = timedelta(hours=24)
@@ -59,7 +60,7 @@ def rotate_key(*, key: LeaderboardKey, actor: str, at: datetime) -> tuple[Leader
     Quotas, runs and versions follow the lineage. Raises Refusal `key_invalid`, or `key_superseded` when the key was
     rotated before.
     """
-    lineage = list(LeaderboardKey.objects.select_for_update().filter(lineage=key.lineage).order_by("pk"))
+    lineage = locked_lineage(key)
     current = next(each for each in lineage if each.pk == key.pk)
     if not is_valid(current, at):
         raise Refusal("key_invalid", _("Expected a Leaderboard Key that is neither revoked nor expired."), status=401)
@@ -96,14 +97,13 @@ def offer_new_key(*, key: LeaderboardKey, actor: str, reason: str, at: datetime)
     `already_offered`.
     """
     require_reason(reason)
-    lineage = LeaderboardKey.objects.select_for_update().filter(lineage=key.lineage)
-    newest = lineage.order_by("-pk")[0]
     claims = KeyClaim.objects.select_for_update(of=("self",))
     claim = (claims.filter(key__lineage=key.lineage) | claims.filter(renews__lineage=key.lineage)).first()
     if claim is None:
         raise Refusal("claim_missing", _("This key comes from no access request, so no status page can offer another."))
     if claim.claimed_at is None:
         raise Refusal("already_offered", _("A new key waits on the status page of the request already."))
+    newest = locked_lineage(key)[-1]
     claim.claimed_at, claim.key, claim.renews = None, None, newest
     claim.save()
     append_event(
@@ -115,7 +115,7 @@ def offer_new_key(*, key: LeaderboardKey, actor: str, reason: str, at: datetime)
 def _claimed(claim: KeyClaim, at: datetime) -> tuple[LeaderboardKey, str]:
     access_request = claim.access_request
     if claim.renews is not None:
-        return _rotated(claim.renews, actor=f"receipt:{access_request.pk}", at=at)
+        return _rotated(locked_lineage(claim.renews)[-1], actor=f"receipt:{access_request.pk}", at=at)
     return _create(
         team=access_request.team,
         cycle=access_request.cycle,

@@ -4,7 +4,7 @@ from collections.abc import Collection
 
 from django.utils.translation import gettext as _
 
-from submissions.models import AccessRequest, Version
+from submissions.models import AccessRequest, LeaderboardKey, Version
 from submissions.refusals import Refusal
 
 
@@ -21,6 +21,16 @@ def locked_version(version: Version, allowed: Collection[str]) -> Version:
     current = Version.objects.select_for_update(of=("self",)).select_related("system__team").get(pk=version.pk)
     _require(current, allowed)
     return current
+
+
+def locked_lineage(key: LeaderboardKey) -> list[LeaderboardKey]:
+    """Every key of the lineage, the oldest first, locked.
+
+    Two statements: PostgreSQL gives a statement that waited for a lock its old view, without keys made meanwhile.
+    """
+    rows = LeaderboardKey.objects.filter(lineage=key.lineage).order_by("pk")
+    list(rows.select_for_update().values_list("pk"))
+    return list(rows)
 
 
 def letter_names(version: Version) -> dict[str, str]:

@@ -7,11 +7,12 @@ from django.db import transaction
 from django.utils.translation import gettext as _
 
 from submissions.audit import append_event
+from submissions.keys import is_valid
 from submissions.models import AccessRequest, KeyClaim, LeaderboardKey, Version
 from submissions.outbox import Letter, queue_mail, render_letter
 from submissions.refusals import Refusal
 from submissions.services.access import retire_version
-from submissions.services.locking import letter_names, locked_request
+from submissions.services.locking import letter_names, locked_lineage, locked_request
 from submissions.vault import SecretUnavailable, open_memory_system_key
 
 State = AccessRequest.State
@@ -86,8 +87,8 @@ def approval_letter(access_request: AccessRequest) -> Letter:
 
 def _bind(version: Version, key: LeaderboardKey, at: datetime) -> None:
     """Bind to every key of the lineage, so that a rotation loses nothing."""
-    lineage = LeaderboardKey.objects.select_for_update().filter(lineage=key.lineage)
-    if not lineage.valid(at).exists():
+    lineage = locked_lineage(key)
+    if not any(is_valid(each, at) for each in lineage):
         raise Refusal("key_invalid", _("The existing key was revoked or has expired. Ask the team for a new request."))
     for each in lineage:
         each.versions.add(version)
