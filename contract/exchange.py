@@ -2,10 +2,7 @@
 
 h11 does the framing over an asyncio stream. What this layer lacks cannot be switched on by mistake: no redirects,
 no cookies, no proxies, no decoding of compressed bodies, no second use of a connection.
-
-Measured on 2 shared cores, 64 lanes, a server that answers after 50 ms, a new connection a call: a whole call with
-guard, validation, redaction and receipt takes 0.83 ms of processor time (1,020 calls/s); the bare exchange alone
-takes 1.27 ms with `httpcore.AsyncHTTPConnection` (730 calls/s) and 1.95 ms with httpx (450 calls/s).
+Measured beside other clients in `contract.client`.
 """
 
 from __future__ import annotations
@@ -14,6 +11,7 @@ import asyncio
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from io import BytesIO
 
 import h11
 
@@ -166,13 +164,13 @@ class _Exchange:
 
     async def receive_body(self) -> bytes:
         """Read the body of an answer, whole."""
-        pieces: list[bytes] = []
+        received = BytesIO()  # hands its bytes over without a copy, where joining pieces would hold the body twice
         size = chunks = 0
         while True:
             event = await self._next_event()
             if not isinstance(event, h11.Data):
-                return b"".join(pieces)
-            pieces.append(bytes(event.data))
+                return received.getvalue()
+            received.write(event.data)
             size += len(event.data)
             chunks += event.chunk_start
             if size > self.max_body:
