@@ -22,6 +22,7 @@ from contract.verdicts import Reason, Verdict, excerpt
 
 __all__ = [
     "MAX_BODY_BYTES",
+    "TASK_ID_PATTERN",
     "AddOutcome",
     "Memory",
     "Outcome",
@@ -42,7 +43,8 @@ RETRIED = frozenset({408, 425, 429, 500, 502, 503, 504})
 """Status codes after which the same bytes may be sent again."""
 RETRIED_ADD = RETRIED | {409, 524}
 
-_TASK_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._~:-]{0,199}")
+TASK_ID_PATTERN = r"^[A-Za-z0-9][A-Za-z0-9._~:-]{0,199}$"
+_TASK_ID = re.compile(TASK_ID_PATTERN)
 _CHARSET = re.compile(r'charset\s*=\s*"?([^";\s]+)', re.IGNORECASE)
 _UTF8 = frozenset({"utf-8", "utf8", "us-ascii"})
 Found = TypeVar("Found")

@@ -15,6 +15,8 @@ from contract.jsonreader import Broken
 from contract.verdicts import excerpt
 
 __all__ = [
+    "DATA_URI_PATTERN",
+    "MAX_DATA_URI",
     "MAX_IMAGES_BYTES",
     "MAX_IMAGE_BYTES",
     "MAX_IMAGE_SIDE",
@@ -30,6 +32,10 @@ MAX_IMAGES_BYTES = 30 * 1024 * 1024
 """Decoded bytes of all images over one request or one response."""
 MAX_IMAGE_SIDE = 16_384
 """Pixels of width or height, as the image's own header states them."""
+
+MAX_DATA_URI = len("data:image/jpeg;base64,") + -(-MAX_IMAGE_BYTES // 3) * 4
+"""Characters of the longest data URI."""
+DATA_URI_PATTERN = r"^data:image/(jpeg|png|webp);base64,[A-Za-z0-9+/]+={0,2}$"
 
 _MEDIA_TYPES = ("image/jpeg", "image/png", "image/webp")
 _REMOTE = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:|//")

@@ -10,7 +10,7 @@ import msgspec
 
 from contract.jsonreader import Broken, as_object, check_values, has_nul, parse
 from contract.media import MAX_IMAGES_BYTES, read_image
-from contract.messages import Content, ImagePart, ImageUrl, Part, TextPart, Track
+from contract.messages import ImagePart, ImageUrl, Part, TextPart, Track
 from contract.verdicts import excerpt
 
 __all__ = ["MAX_CREATED_AT", "MAX_ID", "Memory", "read_memories"]
@@ -25,12 +25,18 @@ MAX_CREATED_AT = 64
 """Characters of `created_at` when it is a string."""
 
 
+_NOT_BLANK = {"pattern": r"\S"}  # for the schema; the reader asks for white space more quickly than a pattern would
+
+
 class Memory(msgspec.Struct, frozen=True):
     """One memory as it came. `content` is a string, or parts on the multimodal track; `created_at` is kept as
     given (a date in any form, or a number)."""
 
-    id: Annotated[str, msgspec.Meta(min_length=1, max_length=MAX_ID)]
-    content: Content
+    id: Annotated[str, msgspec.Meta(min_length=1, max_length=MAX_ID, extra_json_schema=_NOT_BLANK)]
+    content: (
+        Annotated[str, msgspec.Meta(min_length=1, extra_json_schema=_NOT_BLANK)]
+        | Annotated[tuple[Part, ...], msgspec.Meta(min_length=1)]
+    )
     score: float | None = None
     created_at: Annotated[str, msgspec.Meta(max_length=MAX_CREATED_AT)] | int | float | None = None
 

@@ -11,6 +11,8 @@ from typing import Annotated, Literal
 
 import msgspec
 
+from contract.media import DATA_URI_PATTERN, MAX_DATA_URI
+
 __all__ = [
     "AddRequest",
     "Content",
@@ -40,10 +42,13 @@ class TextPart(msgspec.Struct, frozen=True, tag_field="type", tag="text"):
     text: NonEmpty
 
 
-class ImageUrl(msgspec.Struct, frozen=True):
-    """Holder of an inline image, ``data:image/(jpeg|png|webp);base64,...``."""
+_DATA_URI = {"pattern": DATA_URI_PATTERN, "maxLength": MAX_DATA_URI}  # for the schema; `contract.media` checks it
 
-    url: NonEmpty
+
+class ImageUrl(msgspec.Struct, frozen=True):
+    """Holder of an inline image, data:image/(jpeg|png|webp);base64,..."""
+
+    url: Annotated[str, msgspec.Meta(min_length=1, extra_json_schema=_DATA_URI)]
 
 
 class ImagePart(msgspec.Struct, frozen=True, tag_field="type", tag="image_url"):
@@ -57,7 +62,7 @@ Content = NonEmpty | Annotated[tuple[Part, ...], msgspec.Meta(min_length=1)]
 
 
 class Message(msgspec.Struct, frozen=True, omit_defaults=True):
-    """One message of a session. `timestamp` is in Unix milliseconds, None when the source has none."""
+    """One message of a session. `timestamp` is in Unix milliseconds, absent when the source has none."""
 
     role: Literal["user", "assistant"]
     content: Content
