@@ -2,12 +2,12 @@
 
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from django.conf import settings
 
-from benchmarks.judging.chat import ChatSettings, OpenAIChat
+from benchmarks.judging.chat import ChatSettings
 from benchmarks.judging.judge import ChatJudge
 from benchmarks.judging.rules import RuleJudge
 from benchmarks.judging.verdict import Judge
@@ -15,6 +15,9 @@ from evaluation.faults import PlatformFault
 from evaluation.pipeline.answering.chat import ChatAnswerer
 from evaluation.pipeline.answering.model import Answerer
 from evaluation.pipeline.answering.offline import OfflineAnswerer
+
+if TYPE_CHECKING:
+    from benchmarks.judging.openai_chat import OpenAIChat
 
 __all__ = ["answerer_for", "judges_for"]
 
@@ -51,11 +54,13 @@ async def judges_for(
         yield dict.fromkeys(metrics, ChatJudge(chat, fence_key))
 
 
-def _chat(frozen: Mapping[str, Any], base_url: str, model: str, api_key: str) -> OpenAIChat:
+def _chat(frozen: Mapping[str, Any], base_url: str, model: str, api_key: str) -> "OpenAIChat":
     expected = (frozen["model"], frozen["base_url_host"])
     found = (model, urlsplit(base_url).hostname or "")
     if found != expected:
         raise PlatformFault("plan_changed", f"the release froze the model {expected}, the settings name {found}")
+    from benchmarks.judging.openai_chat import OpenAIChat
+
     asked = {name: frozen[name] for name in ("temperature", "seed", "max_tokens") if name in frozen}
     chosen = ChatSettings(**asked, timeout_s=settings.AML_MODEL_TIMEOUT_S)
     return OpenAIChat(base_url, model, api_key, settings=chosen)

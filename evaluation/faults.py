@@ -3,7 +3,7 @@
 __all__ = ["PlatformFault"]
 
 
-class PlatformFault(Exception):  # noqa: N818 (a fault, in the words of the project)
+class PlatformFault(Exception):
     """A run can't go on for a reason of the platform's; it ends without costing its slot.
 
     `code` is stable and for machines; `got` says what was found, at most 300 characters and without secrets.

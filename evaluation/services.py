@@ -167,7 +167,12 @@ _ENDING = [
 
 
 def nothing_sent(job: Job) -> bool:
-    """Whether not a single request of the job has gone out, so that a cancellation costs nothing."""
+    """Whether no request of the job can have gone out, so that a cancellation costs nothing.
+
+    A first call that is still under way has left no row yet; a job that a worker has begun counts as sent.
+    """
+    if job.started_at is not None:
+        return False
     return not Receipt.objects.filter(job=job).exists() and not Event.objects.filter(scope__job=job).exists()
 
 

@@ -4,7 +4,7 @@ import ipaddress
 
 from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
-from django.utils.translation import gettext
+from django.utils.translation import gettext  # translates messages from data
 from django.utils.translation import gettext as _
 
 from contract.guard import Endpoint, GuardPolicy, Refused, parse_endpoint, parse_targets

@@ -1,14 +1,23 @@
 """Fixtures that every part of the suite may use."""
 
 import os
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from django.db import connections
+from django.utils import translation
 
 from tests.append_only import flush_empties_append_only_tables  # noqa: F401
 
 ROOT = Path(__file__).resolve().parent.parent
+
+
+@pytest.fixture(autouse=True)
+def _in_english() -> Iterator[None]:
+    """A request in Chinese leaves its language behind in the thread; no test may depend on who ran before."""
+    with translation.override("en"):
+        yield
 
 
 def shared_folder(variable: str, name: str) -> Path:

@@ -1,4 +1,4 @@
-"""Tables of how a run happens: releases, jobs, what was called and what came back, results, quotas, publication review."""
+"""Tables of how a run happens: releases, jobs, what was said on the wire, results, quotas, publication."""
 
 from .items import Answer, Item, Judgement, Retrieval
 from .jobs import Job, StageProgress

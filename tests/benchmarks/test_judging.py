@@ -8,10 +8,11 @@ import re
 import pytest
 
 from benchmarks.datasets.model import Question
-from benchmarks.judging.chat import ChatMessage, ChatSettings, OpenAIChat
+from benchmarks.judging.chat import ChatMessage, ChatSettings
 from benchmarks.judging.faults import ModelFault
 from benchmarks.judging.fence import fence_token, fenced, neutralise
 from benchmarks.judging.judge import ChatJudge, prompt_hashes, says_nothing
+from benchmarks.judging.openai_chat import OpenAIChat
 from benchmarks.judging.rules import RuleJudge
 from benchmarks.judging.verdict import Judgement, read_verdict
 from tests.loopback_model import MODEL_NAME, LoopbackModel, loopback_model

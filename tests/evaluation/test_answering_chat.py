@@ -7,9 +7,9 @@ import re
 import pytest
 
 from benchmarks.datasets.model import Question
-from benchmarks.judging.chat import OpenAIChat
 from benchmarks.judging.faults import ModelFault
 from benchmarks.judging.fence import fence_token
+from benchmarks.judging.openai_chat import OpenAIChat
 from contract.answers import Memory
 from contract.messages import ImagePart, ImageUrl, TextPart
 from evaluation.pipeline.answering.chat import ChatAnswerer, estimate_tokens, prompt_hashes

@@ -47,7 +47,7 @@ def test_a_run_that_a_worker_has_is_only_asked_to_stop(entrant: Entrant) -> None
     job = cancel_job(job=job, actor="key:x", at=timezone.now())
     assert (job.state, job.cancel_requested) == ("running", True)
     builders.finish(job, state="cancelled")
-    assert quotas.was_refunded(job)
+    assert not quotas.was_refunded(job)  # a first call may have been under way
 
 
 def test_a_run_whose_worker_died_is_cancelled_at_once_and_fenced_off(entrant: Entrant) -> None:
