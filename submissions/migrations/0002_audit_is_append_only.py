@@ -18,7 +18,7 @@ def drop_triggers(apps, schema_editor):
 
 
 class Migration(migrations.Migration):
-    dependencies = [("submissions", "0002_throttle_capacity_and_renewal")]
+    dependencies = [("submissions", "0001_initial")]
 
     operations = [
         migrations.RunPython(add_head, migrations.RunPython.noop),
