@@ -10,14 +10,14 @@ from tests.chromium import chromium
 from tests.portal_process import running_portal
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def portal(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Any]]:
     """A prepared portal on which nobody has asked for access yet."""
     with running_portal(tmp_path_factory.mktemp("portal"), "--only-prepare") as facts:
         yield facts
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
     with chromium() as browser:
         yield browser
