@@ -16,8 +16,17 @@ def terminal_language() -> str:
 
 
 def gettext(message: str) -> str:
-    """`message` in the terminal's language."""
-    return _catalogue.gettext(message)
+    """`message` in the terminal's language, or in the one that was chosen."""
+    return _spoken[0].gettext(message)
 
 
-_catalogue = catalogues.translation("django", LOCALE, languages=[terminal_language()], fallback=True)
+def speak(language: str) -> None:
+    """Have `gettext` speak `language` from now on, `en` or `zh_Hans`."""
+    _spoken[0] = _catalogue(language)
+
+
+def _catalogue(language: str) -> catalogues.NullTranslations:
+    return catalogues.translation("django", LOCALE, languages=[language], fallback=True)
+
+
+_spoken = [_catalogue(terminal_language())]

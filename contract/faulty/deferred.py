@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from dataclasses import replace
 from hashlib import sha256
@@ -30,9 +31,15 @@ def _accepting(ready: Before, *, task_id: object = None) -> Before:
         visit.state.setdefault("accepted at", {}).setdefault(name, time.monotonic_ns())
         visit.adds.setdefault(name, visit.sent)
         document = {} if task_id == "" else {"task_id": task_id or name}
-        return Answer(202, document, (("Retry-After", "1"),))
+        return Answer(202, document, _wait(argument))
 
     return before
+
+
+def _wait(argument: str) -> tuple[tuple[str, str], ...]:
+    """Return a Retry-After where there is something to wait for."""
+    seconds = math.ceil(float(argument or "0"))
+    return (("Retry-After", str(seconds)),) if seconds else ()
 
 
 def _task(visit: Visit) -> str:
@@ -44,12 +51,12 @@ async def _ready_after(visit: Visit, argument: str) -> Answer | None:
     if since is None:
         return refusal(404, "unknown_task", "There is no such task.")
     if time.monotonic_ns() - since < float(argument) * 1e9:
-        return Answer(202, {"status": "working"}, (("Retry-After", "1"),))
+        return Answer(202, {"status": "working"}, _wait(argument))
     return stored(visit.adds[_task(visit)])
 
 
 async def _never(visit: Visit, argument: str) -> Answer | None:
-    return Answer(202, {"status": "working"}, (("Retry-After", "1"),))
+    return Answer(202, {"status": "working"})
 
 
 async def _lost(visit: Visit, argument: str) -> Answer | None:
