@@ -101,19 +101,15 @@ def test_a_public_address_of_either_family_is_dialled() -> None:
 @given(private_addresses())
 def test_a_private_address_is_refused_as_it_is_and_in_every_numeric_spelling(address: IPv4Address) -> None:
     number, (a, b, c, d) = int(address), address.packed
-    spellings = {
-        str(address),
-        str(number),
-        hex(number),
-        f"0{number:o}",
-        f"{a}.{number & 0xFFFFFF}",
-        f"{a}.{b}.{number & 0xFFFF}",
-        f"0x{a:x}.0x{b:x}.0x{c:x}.0x{d:x}",
-        f"0{a:o}.0{b:o}.0{c:o}.0{d:o}",
-        f"{a}.{b}.{c}.0{d}",
-        f"{address}.",
-    }
+    spellings = (
+        *(str(number), hex(number), f"0{number:o}"),
+        *(f"{a}.{number & 0xFFFFFF}", f"{a}.{b}.{number & 0xFFFF}", f"{a}.{b}.{c}.0{d}"),
+        *(f"0x{a:x}.0x{b:x}.0x{c:x}.0x{d:x}", f"0{a:o}.0{b:o}.0{c:o}.0{d:o}"),
+    )
     for spelling in spellings:
-        with pytest.raises(Refused):
+        with pytest.raises(Refused, match=r"^host_numeric_form$"):
+            parse_endpoint(f"http://{spelling}/add", OPEN)
+    for spelling, code in ((str(address), "not_public|metadata_ip"), (f"{address}.", "host_trailing_dot")):
+        with pytest.raises(Refused, match=rf"^(?:{code})$"):
             parse_endpoint(f"http://{spelling}/add", OPEN)
     assert deny_reason(str(address), 80, OPEN) in {"not_public", "metadata_ip"}
