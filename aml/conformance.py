@@ -105,7 +105,11 @@ async def _check(run: CheckRun, watch: Callable[[Rule, Finding | None], None]) -
 
 def _show(data: dict[str, Any], screen: Console) -> None:
     addresses = data["addresses"]
-    lines = (_("Add"), addresses["add"]), (_("Search"), addresses["search"]), (_("Health"), addresses["health"])
+    lines = (
+        (_("Add URL"), addresses["add"]),
+        (_("Search URL"), addresses["search"]),
+        (_("Health URL"), addresses["health"]),
+    )
     for name, address in lines:
         screen.print(Text.assemble((f"{name}: ", "dim"), address))
     group = said = ""
@@ -131,9 +135,9 @@ def _show_finding(finding: dict[str, Any], screen: Console, *, again: bool) -> N
         return
     short = finding["outcome"] != "finding"
     details = (
-        (_("sent"), "" if short else finding["sent"]),
-        (_("came"), finding["came"]),
-        (_("expected"), "" if short else finding["expected"]),
+        (_("what was sent"), "" if short else finding["sent"]),
+        (_("what came"), finding["came"]),
+        (_("what was expected"), "" if short else finding["expected"]),
         (_("what to do"), "" if again else finding["advice"]),
     )
     for name, text in details:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
@@ -65,13 +65,15 @@ async def check(
     client: Client | None = None,
     limits: CheckLimits | None = None,
     nonce: str = "",
+    rules: Sequence[Rule] = RULES,
     watch: Watch = lambda rule, finding: None,
 ) -> Report:
-    """Try every rule in turn and return what each came to; never raises for what a server does.
+    """Try the rules in turn, by default all, and return what each came to; never raises for what a server does.
 
     `policy` is the guard's: `home_policy(addresses)` on the participant's own machine, the operator's for the
     portal. `credential` is asked at each call. `client` is made from `policy` when it is not given. `nonce` tells
-    the ids and facts of this run from those of every other; a random one by default.
+    the ids and facts of this run from those of every other; a random one by default. A shorter list of `rules` must
+    hold what its rules need: those on the connection come first.
     """
     probe = Probe(
         client=client or Client(policy, budget=CHECK_BUDGET),
@@ -83,7 +85,7 @@ async def check(
         nonce=nonce or secrets.token_hex(4),
     )
     started_at, findings = datetime.now(UTC), []
-    for rule in RULES:
+    for rule in rules:
         watch(rule, None)
         finding = replace(await _try(rule, probe), rule=rule.name)
         if finding.outcome in (RuleOutcome.PASS, RuleOutcome.SKIPPED) and rule.gives:

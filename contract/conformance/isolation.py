@@ -27,7 +27,7 @@ async def _look(probe: Probe, boats: dict[str, str], leak: str) -> Finding:
                 raise Ended(found(leak, called.sent, f"{foreign} ← {other!r}", user=user, other=other))
         if not called.holds(boat):
             raise Ended(found("not_visible", called.sent, f"{called.came}, {boat}: 0"))
-    return passed(called.sent, called.came, users=len(boats))
+    return passed(called.sent, called.came)
 
 
 async def twins(probe: Probe) -> Finding:

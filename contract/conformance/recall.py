@@ -118,7 +118,7 @@ async def long_message(probe: Probe) -> Finding:
     words = (FILLER.split() * WORDS)[: WORDS - len(end.split())]
     added = (await probe.add(probe.request(user, f"{' '.join(words)} {end}"))).needed()
     await _recalled(probe, user, QUESTION, token, "long_message_lost")
-    return passed(added.sent, added.came, words=WORDS)
+    return passed(added.sent, added.came)
 
 
 async def twenty_messages(probe: Probe) -> Finding:
@@ -129,7 +129,7 @@ async def twenty_messages(probe: Probe) -> Finding:
     added = (await probe.add(probe.request(user, *messages))).needed()
     for n in (0, 9, 19):
         await _recalled(probe, user, f"What is the code of my locker in town number {n}?", tokens[n], "message_lost")
-    return passed(added.sent, added.came, messages=len(messages))
+    return passed(added.sent, added.came)
 
 
 async def no_timestamp(probe: Probe) -> Finding:

@@ -330,6 +330,12 @@ def test_the_guard_of_the_portal_refuses_what_is_fine_at_home() -> None:
     assert line_of(report, "reachable").code == "not_public"
 
 
+def test_a_caller_may_try_a_part_of_the_rules() -> None:
+    report = facing("forgets", rules=[rule for rule in RULES if rule.group in ("reach", "keys")])
+    assert {line.rule for line in report.findings} == {r.name for r in RULES if r.group in ("reach", "keys")}
+    assert report.exit_code == 0
+
+
 @pytest.mark.parametrize(
     ("url", "home"),
     [
