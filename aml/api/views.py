@@ -26,7 +26,8 @@ class ContractView(APIView):
     @extend_schema(
         operation_id="contract",
         summary="The wire contract",
-        description="Limits, retry table, reason codes with sentences in the caller's language, and chunking rules.",
+        description="Limits, JSON Schemas, rules on URLs, retry table, chunking, and reason codes and flags with "
+        "sentences in every language.",
         responses=OpenApiTypes.OBJECT,
         auth=[],
     )

@@ -1,4 +1,4 @@
-"""Programs that the API guide shows. A test runs the Python ones against the reference server."""
+"""Programs that the API guide shows. A test takes them off the page and runs them against the reference server."""
 
 from __future__ import annotations
 
@@ -25,6 +25,37 @@ def search_calls() -> list[dict[str, str]]:
     return [
         _tab("curl", "curl", _curl("/search", wire.pretty(wire.SEARCH))),
         _tab("python", "Python", _python("/search", wire.pretty(wire.SEARCH), show)),
+    ]
+
+
+def status_calls() -> list[dict[str, str]]:
+    """Asking how a write stands that was answered with 202."""
+    curl = "\n".join(
+        [
+            f"curl --silent {YOURS}/add-status/$TASK_ID \\",
+            '  --header "Authorization: Bearer $MEMORY_SYSTEM_KEY"',
+        ]
+    )
+    program = f"""import json, os, time, urllib.request
+
+request = urllib.request.Request(
+    "{YOURS}/add-status/" + os.environ["TASK_ID"],
+    headers={{"Authorization": "Bearer " + os.environ["MEMORY_SYSTEM_KEY"]}},
+)
+while True:
+    with urllib.request.urlopen(request) as response:
+        if response.status != 202:
+            print(json.load(response))
+            break
+        time.sleep(float(response.headers.get("Retry-After", 2)))"""
+    return [_tab("curl", "curl", curl), _tab("python", "Python", program)]
+
+
+def home_calls() -> list[dict[str, str]]:
+    """What a participant can run at home: the example server, and the check of one's own."""
+    return [
+        _tab("serve", "agentmem serve", "agentmem serve --port 8801"),
+        _tab("check", "agentmem check", "agentmem check http://127.0.0.1:8801 --track textual"),
     ]
 
 

@@ -13,10 +13,9 @@ from django.views.decorators.http import require_POST, require_safe
 
 from aml.context_processors import THEMES
 from aml.nav import explore_links
-from aml.pages import samples, selectors, service, wire
+from aml.pages import rules, samples, selectors, service, wire
 from contract.answers import MAX_BODY_BYTES
 from contract.media import MAX_IMAGE_BYTES, MAX_IMAGE_SIDE, MAX_IMAGES_BYTES
-from contract.messages import AddRequest, SearchRequest
 from contract.retry import LIMITS
 from evaluation.releases import TOP_K
 from leaderboard.selectors import board_excerpt
@@ -76,13 +75,23 @@ def api_guide(request: HttpRequest) -> HttpResponse:
     context = {
         "add_formats": wire.by_track(wire.ADD, wire.IMAGE_ADD),
         "add_calls": samples.add_calls(),
-        "add_schema": wire.schema(AddRequest),
+        "add_schemas": wire.schema_tabs("add_request"),
         "add_response": wire.pretty(wire.ADD_RESPONSE),
+        "add_response_schemas": wire.schema_tabs("add_response"),
+        "add_accepted": wire.pretty(wire.ADD_ACCEPTED),
+        "add_accepted_schemas": wire.schema_tabs("add_accepted"),
+        "status_calls": samples.status_calls(),
         "search_formats": wire.by_track(wire.SEARCH, wire.IMAGE_SEARCH, choice=wire.CHOICE_SEARCH),
         "search_calls": samples.search_calls(),
-        "search_schema": wire.schema(SearchRequest),
+        "search_schemas": wire.schema_tabs("search_request"),
         "search_responses": wire.by_track(wire.SEARCH_RESPONSE, wire.IMAGE_SEARCH_RESPONSE),
+        "search_response_schemas": wire.schema_tabs("search_response"),
+        "home_calls": samples.home_calls(),
         "platform_calls": samples.platform_calls(),
+        "sending_rules": rules.sending_rules(),
+        "word_examples": rules.word_examples(),
+        "url_rules": rules.url_rules(),
+        "flag_rows": rules.flag_rows(),
         "retry_rows": wire.retry_rows(),
         "reason_groups": wire.reason_groups(),
         "reason_count": wire.reason_count(),

@@ -32,6 +32,7 @@ from contract.reasons.fields import FIELDS
 from contract.reasons.media import MEDIA
 from contract.reasons.statuses import STATUSES
 from contract.reasons.transport import TRANSPORT
+from contract.schemas import Wire, schema
 from evaluation.releases import TOP_K
 
 # A status of each row of the retry table; the verdicts beside them come from the reader of responses itself.
@@ -79,6 +80,7 @@ SEARCH = SearchRequest(query="When is the picnic?", user_id=ADD.user_id, top_k=T
 CHOICE_SEARCH = SearchRequest(
     query="When is the picnic?", options=("A. Friday", "B. Saturday"), user_id=ADD.user_id, top_k=TOP_K
 )
+ADD_ACCEPTED = {"task_id": "9f2c41d0a8"}
 SEARCH_RESPONSE = {
     "data": [
         {
@@ -89,7 +91,11 @@ SEARCH_RESPONSE = {
         }
     ]
 }
-_PICTURE = ImagePart(image_url=ImageUrl(url="data:image/jpeg;base64,/9j/4AAQ…"))
+# a whole picture of 2 × 2 pixels, so that the samples are ones that a server accepts
+_PICTURE_URL = (
+    "data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAIAAAACCAIAAAD91JpzAAAAC0lEQVR4nGNgQAUAABAAATm9j2UAAAAASUVORK5CYII="
+)
+_PICTURE = ImagePart(image_url=ImageUrl(url=_PICTURE_URL))
 IMAGE_ADD = AddRequest(
     request_id="eval:run_abc123:gallery:album-0:s1:chunk-0",
     messages=(
@@ -109,7 +115,7 @@ IMAGE_SEARCH_RESPONSE = {
             "id": "mem_9",
             "content": [
                 {"type": "text", "text": "The blanket, at last."},
-                {"type": "image_url", "image_url": {"url": "data:image/jpeg;base64,/9j/4AAQ…"}},
+                {"type": "image_url", "image_url": {"url": _PICTURE_URL}},
             ],
         }
     ]
@@ -139,9 +145,13 @@ def pretty(message: AddRequest | SearchRequest | Mapping[str, Any]) -> str:
     return json.dumps(document, ensure_ascii=False, indent=2)
 
 
-def schema(kind: type[AddRequest] | type[SearchRequest]) -> str:
-    """The JSON Schema of what the platform sends."""
-    return json.dumps(msgspec.json.schema(kind), indent=2)
+def schema_tabs(name: Wire) -> list[dict[str, Any]]:
+    """The JSON Schema of a message or answer for tabs; that of textual differs from that of coding in its title."""
+    tracks: tuple[tuple[Track, object], ...] = (("textual", _("Textual and coding")), ("multimodal", _("Multimodal")))
+    return [
+        {"language": track, "title": title, "text": json.dumps(schema(name, track, TOP_K), indent=2)}
+        for track, title in tracks
+    ]
 
 
 def by_track(textual: object, multimodal: object, *, choice: object = None) -> list[dict[str, Any]]:
