@@ -1,5 +1,6 @@
 """Tables of how a run happens: releases, jobs, what was said on the wire, results, quotas, publication."""
 
+from .evidence import ResponseBody, Segment
 from .items import Answer, Item, Judgement, Retrieval
 from .jobs import Job, StageProgress
 from .publication import PublicationReview
@@ -7,6 +8,7 @@ from .quotas import QuotaAccount, QuotaEntry
 from .releases import Release
 from .results import Result
 from .wire import Event, Receipt, Scope
+from .workers import Worker
 
 __all__ = [
     "Answer",
@@ -19,8 +21,11 @@ __all__ = [
     "QuotaEntry",
     "Receipt",
     "Release",
+    "ResponseBody",
     "Result",
     "Retrieval",
     "Scope",
+    "Segment",
     "StageProgress",
+    "Worker",
 ]
