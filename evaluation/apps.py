@@ -8,6 +8,6 @@ class EvaluationConfig(AppConfig):
 
     def ready(self) -> None:
         """Hash the pipeline's code as it is loaded: a process goes on running what it loaded, whatever is deployed."""
-        from evaluation.releases import pipeline_code_hash
+        from evaluation.pipeline.baseline import pipeline_code_hash
 
         pipeline_code_hash()

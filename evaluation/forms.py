@@ -7,7 +7,7 @@ from django.utils.translation import gettext_lazy as _
 
 from evaluation.admission import CHECKLIST, LABEL_LENGTH, OPEN_SOURCE_CHECKLIST
 from evaluation.models import Job
-from evaluation.releases import TOP_K
+from evaluation.pipeline.baseline import TOP_K
 from evaluation.selectors import tracks_of
 from submissions.keys import KEY_LENGTH
 from submissions.models import Division, LeaderboardKey, Track, Version

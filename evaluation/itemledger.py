@@ -15,9 +15,10 @@ from evaluation.lease import Lease, fence
 from evaluation.ledger import unpack_memories
 from evaluation.models import Answer, Item, Job, Judgement
 from evaluation.pipeline.answering.model import Answer as AnswerFacts
+from evaluation.pipeline.items import item_key
 from evaluation.pipeline.ports import Clock, Fault, ItemOutcome, PendingItem
 from evaluation.progress import Progress
-from evaluation.suites import JobSuite, item_key
+from evaluation.suites import JobSuite
 
 __all__ = ["ANSWERING", "SCORING", "ItemLedger", "Step"]
 

@@ -8,8 +8,9 @@ from django.utils import timezone
 
 from evaluation.lease import Lease, fence
 from evaluation.models import Item, Job, Scope, StageProgress
+from evaluation.pipeline.items import item_key
 from evaluation.pipeline.plan import count_events
-from evaluation.suites import JobSuite, SuiteScope, item_key
+from evaluation.suites import JobSuite, SuiteScope
 
 __all__ = ["is_prepared", "prepare"]
 

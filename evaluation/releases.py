@@ -1,53 +1,28 @@
 """The frozen baseline that all runs of a board share: what it holds, how it opens, whether we still match it."""
 
-import hashlib
-import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from functools import cache
-from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
 
 from django.conf import settings
 from django.db import transaction
 from django.utils.translation import gettext as _
 
 from benchmarks.judging.judge import ChatJudge
-from benchmarks.judging.judge import prompt_hashes as judge_prompts
 from benchmarks.models import Bundle
 from benchmarks.selectors import scopes_of
 from evaluation.models import Release
-from evaluation.pipeline.answering.chat import ChatAnswerer
-from evaluation.pipeline.answering.chat import prompt_hashes as answer_prompts
-from evaluation.pipeline.answering.offline import OfflineAnswerer
+from evaluation.pipeline.baseline import (
+    TOP_K,
+    answer_baseline,
+    canonical_digest,
+    contract_code_hash,
+    judge_baseline,
+    pipeline_code_hash,
+)
 from submissions.audit import append_event
 from submissions.refusals import Refusal
-
-TOP_K = 100
-SEED = 7
-MAX_TOKENS = 256
-TOKEN_BUDGET = 8000
-RULES_ID = "rules"
-
-# What decides a score: from the dataset's bytes over the requests and the reading of responses to the aggregation.
-_CODE = (
-    "contract",
-    "benchmarks/datasets",
-    "benchmarks/scoring",
-    "benchmarks/judging",
-    "evaluation/pipeline",
-    "evaluation/aggregation.py",
-    "evaluation/backends.py",
-    "evaluation/door.py",
-    "evaluation/itemledger.py",
-    "evaluation/ledger.py",
-    "evaluation/slices.py",
-    "evaluation/suites.py",
-)
-_NOT_CODE = ("contract/reference/", "contract/faulty/")
-_CODE_SUFFIXES = {".py", ".txt"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,18 +32,6 @@ class Difference:
     name: str
     frozen: str
     now: str
-
-
-def canonical_digest(value: Any) -> str:
-    """SHA-256, in hexadecimal, of `value` as JSON with sorted keys and no spaces."""
-    text = json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
-    return hashlib.sha256(text.encode()).hexdigest()
-
-
-@cache
-def pipeline_code_hash() -> str:
-    """SHA-256 over the names and bytes of the files that decide a score; read once, like the modules themselves."""
-    return _hash_files(_code_files())
 
 
 def build_baseline(*, bundles: Sequence[Bundle], smoke_bundle: Bundle) -> dict[str, Any]:
@@ -81,9 +44,7 @@ def build_baseline(*, bundles: Sequence[Bundle], smoke_bundle: Bundle) -> dict[s
         "bundles": {bundle.name: {"digest": bundle.digest, "counts": bundle.counts} for bundle in bundles},
         "smoke": _smoke_baseline(smoke_bundle),
         "code": pipeline_code_hash(),
-        "contract": _hash_files(
-            path for path in _code_files() if path.relative_to(settings.BASE_DIR).parts[0] == "contract"
-        ),
+        "contract": contract_code_hash(),
     }
 
 
@@ -178,29 +139,11 @@ def _retire(release: Release, *, actor: str, at: datetime) -> None:
 
 
 def _answer_baseline() -> dict[str, Any]:
-    online = bool(settings.AML_ANSWER_BASE_URL)
-    return {
-        "backend": "openai" if online else "offline",
-        "id": ChatAnswerer.id if online else OfflineAnswerer.id,
-        "model": settings.AML_ANSWER_MODEL if online else OfflineAnswerer.id,
-        "base_url_host": urlsplit(settings.AML_ANSWER_BASE_URL).hostname or "",
-        "prompts": dict(answer_prompts()) if online else {},
-        "temperature": 0,
-        "seed": SEED,
-        "max_tokens": MAX_TOKENS,
-        "token_budget": TOKEN_BUDGET,
-    }
+    return answer_baseline(base_url=settings.AML_ANSWER_BASE_URL, model=settings.AML_ANSWER_MODEL)
 
 
 def _judge_baseline() -> dict[str, Any]:
-    online = bool(settings.AML_JUDGE_BASE_URL)
-    return {
-        "backend": "openai" if online else "rules",
-        "id": ChatJudge.id if online else RULES_ID,
-        "model": settings.AML_JUDGE_MODEL if online else RULES_ID,
-        "base_url_host": urlsplit(settings.AML_JUDGE_BASE_URL).hostname or "",
-        "prompts": dict(judge_prompts()) if online else {},
-    }
+    return judge_baseline(base_url=settings.AML_JUDGE_BASE_URL, model=settings.AML_JUDGE_MODEL)
 
 
 def _metric(bundle: Bundle) -> str:
@@ -218,24 +161,6 @@ def _smoke_baseline(bundle: Bundle) -> dict[str, Any]:
         "scopes": keys,
         "counts": {"scopes": len(keys), "questions": questions},
     }
-
-
-def _code_files() -> Iterator[Path]:
-    for place in _CODE:
-        path = settings.BASE_DIR / place
-        found = [path] if path.is_file() else sorted(path.rglob("*"))
-        for file in found:
-            relative = file.relative_to(settings.BASE_DIR).as_posix()
-            if file.is_file() and file.suffix in _CODE_SUFFIXES and not relative.startswith(_NOT_CODE):
-                yield file
-
-
-def _hash_files(paths: Iterator[Path]) -> str:
-    digest = hashlib.sha256()
-    for path in paths:
-        content = hashlib.sha256(path.read_bytes()).hexdigest()
-        digest.update(f"{path.relative_to(settings.BASE_DIR).as_posix()} {content}\n".encode())
-    return digest.hexdigest()
 
 
 def _paths(tree: dict[str, Any], prefix: str = "") -> Iterator[str]:

@@ -12,7 +12,7 @@ from evaluation import admission, quotas
 from evaluation.failures import failure_text
 from evaluation.gate import check_publication
 from evaluation.models import Event, Job, PublicationReview, Receipt, Release, StageProgress
-from evaluation.releases import pipeline_code_hash
+from evaluation.pipeline.baseline import pipeline_code_hash
 from evaluation.tasks import wake
 from submissions.audit import append_event
 from submissions.keys import require_scope

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from benchmarks.datasets.model import Question, Scope
+from benchmarks.datasets.model import Scope
 from benchmarks.models import Bundle
 from benchmarks.selectors import BundleError, scopes_of
 from evaluation.faults import PlatformFault
@@ -11,7 +11,7 @@ from evaluation.models import Job
 from evaluation.pipeline.ids import RunIds
 from evaluation.pipeline.plan import Planned, plan_scope
 
-__all__ = ["JobSuite", "Part", "SuiteScope", "item_key"]
+__all__ = ["JobSuite", "Part", "SuiteScope"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,11 +30,6 @@ class SuiteScope:
     ordinal: int
     part: Part
     scope: Scope
-
-
-def item_key(bundle: str, question: Question) -> str:
-    """A question's key in a job, where every bundle's questions stand together."""
-    return f"{bundle}/{question.key}"
 
 
 class JobSuite:

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
 
-from evaluation.releases import canonical_digest
+from evaluation.pipeline.baseline import canonical_digest
 from leaderboard import ranking
 from leaderboard.facts import utc_text
 from leaderboard.models import Board, Entry, Snapshot

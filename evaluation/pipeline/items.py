@@ -9,12 +9,13 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequenc
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
+from benchmarks.datasets.model import Question
 from benchmarks.judging.faults import ModelFault
 from evaluation.pipeline.commits import GroupCommit
 from evaluation.pipeline.control import Control
 from evaluation.pipeline.ports import Answer, Answerer, Clock, Fault, ItemOutcome, Judge, Judgement, PendingItem
 
-__all__ = ["MODEL_LANES", "OFFLINE_LANES", "ModelRetry", "Workbench", "answer_with", "score_with"]
+__all__ = ["MODEL_LANES", "OFFLINE_LANES", "ModelRetry", "Workbench", "answer_with", "item_key", "score_with"]
 
 MODEL_LANES = 16
 """Items that wait for a model at the same time."""
@@ -37,6 +38,11 @@ class ModelRetry:
         if failures >= self.attempts:
             return None
         return at + timedelta(seconds=min(self.longest_s, self.first_s * 2.0 ** (failures - 1)))
+
+
+def item_key(bundle: str, question: Question) -> str:
+    """A question's key in a run, where every bundle's questions stand together."""
+    return f"{bundle}/{question.key}"
 
 
 def answer_with(answerer: Answerer) -> Attempt:

@@ -7,7 +7,7 @@ from django.utils import timezone
 
 from evaluation import quotas
 from evaluation.models import Job, PublicationReview, Receipt
-from evaluation.releases import pipeline_code_hash
+from evaluation.pipeline.baseline import pipeline_code_hash
 from evaluation.services import cancel_job, end_job, end_job_by_organizer
 from submissions.models import AuditEvent, OutboxMail
 from submissions.refusals import Refusal

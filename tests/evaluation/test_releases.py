@@ -7,14 +7,8 @@ import pytest
 from django.utils import timezone
 
 from evaluation.models import Release
-from evaluation.releases import (
-    canonical_digest,
-    compare_baseline,
-    current_release,
-    describe_baseline,
-    open_release,
-    pipeline_code_hash,
-)
+from evaluation.pipeline.baseline import canonical_digest, code_files, pipeline_code_hash
+from evaluation.releases import compare_baseline, current_release, describe_baseline, open_release
 from submissions.models import AuditEvent
 from submissions.refusals import Refusal
 from tests.evaluation import builders
@@ -96,10 +90,8 @@ def test_drift_is_named(release: Release, settings: Any) -> None:
     assert "code" not in differences
 
 
-def test_the_code_hash_covers_what_decides_a_score_and_leaves_the_example_server_out() -> None:
-    from evaluation import releases
-
-    names = {path.relative_to(releases.settings.BASE_DIR).as_posix() for path in releases._code_files()}
+def test_the_code_hash_covers_what_decides_a_score_and_leaves_the_example_server_out(settings: Any) -> None:
+    names = {path.relative_to(settings.BASE_DIR).as_posix() for path in code_files()}
     assert "contract/answers.py" in names
     assert "benchmarks/scoring/registry.py" in names
     assert any(name.startswith("evaluation/pipeline/answering/prompts/") for name in names)

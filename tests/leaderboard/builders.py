@@ -7,7 +7,7 @@ from typing import Any
 
 from benchmarks.models import Bundle
 from evaluation.models import Job, PublicationReview, Release, Result
-from evaluation.releases import canonical_digest
+from evaluation.pipeline.baseline import canonical_digest
 from leaderboard.models import Board
 from submissions.models import Cycle, LeaderboardKey, System, Team, Version
 

@@ -1,0 +1,118 @@
+"""What a run rests on and what is frozen of it: limits, who answers, who scores, and the code that decides a score."""
+
+import hashlib
+import json
+from collections.abc import Iterable, Iterator
+from functools import cache
+from pathlib import Path
+from typing import Any, Final
+from urllib.parse import urlsplit
+
+from benchmarks.judging.judge import ChatJudge
+from benchmarks.judging.judge import prompt_hashes as judge_prompts
+from evaluation.pipeline.answering.chat import ChatAnswerer
+from evaluation.pipeline.answering.chat import prompt_hashes as answer_prompts
+from evaluation.pipeline.answering.offline import OfflineAnswerer
+
+__all__ = [
+    "MAX_TOKENS",
+    "RULES_ID",
+    "SEED",
+    "TOKEN_BUDGET",
+    "TOP_K",
+    "answer_baseline",
+    "canonical_digest",
+    "code_files",
+    "contract_code_hash",
+    "judge_baseline",
+    "pipeline_code_hash",
+]
+
+TOP_K: Final = 100
+SEED: Final = 7
+MAX_TOKENS: Final = 256
+TOKEN_BUDGET: Final = 8000
+RULES_ID: Final = "rules"
+PROJECT: Final = Path(__file__).resolve().parent.parent.parent
+
+# What decides a score: from the dataset's bytes over the requests and the reading of responses to the aggregation.
+_CODE = (
+    "contract",
+    "benchmarks/datasets",
+    "benchmarks/scoring",
+    "benchmarks/judging",
+    "evaluation/pipeline",
+    "evaluation/aggregation.py",
+    "evaluation/backends.py",
+    "evaluation/door.py",
+    "evaluation/itemledger.py",
+    "evaluation/ledger.py",
+    "evaluation/slices.py",
+    "evaluation/suites.py",
+)
+_NOT_CODE = ("contract/reference/", "contract/faulty/")
+_CODE_SUFFIXES = {".py", ".txt"}
+
+
+def canonical_digest(value: Any) -> str:
+    """SHA-256, in hexadecimal, of `value` as JSON with sorted keys and no spaces."""
+    text = json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+@cache
+def pipeline_code_hash() -> str:
+    """SHA-256 over the names and bytes of the files that decide a score; read once, like the modules themselves."""
+    return _hash_files(code_files())
+
+
+def contract_code_hash() -> str:
+    """The same over the files of the wire contract alone."""
+    return _hash_files(path for path in code_files() if path.relative_to(PROJECT).parts[0] == "contract")
+
+
+def code_files() -> Iterator[Path]:
+    """Yield the files that decide a score."""
+    for place in _CODE:
+        path = PROJECT / place
+        found = [path] if path.is_file() else sorted(path.rglob("*"))
+        for file in found:
+            relative = file.relative_to(PROJECT).as_posix()
+            if file.is_file() and file.suffix in _CODE_SUFFIXES and not relative.startswith(_NOT_CODE):
+                yield file
+
+
+def answer_baseline(*, base_url: str, model: str) -> dict[str, Any]:
+    """Who answers: the chat model at `base_url`, or the offline backend where that is empty."""
+    online = bool(base_url)
+    return {
+        "backend": "openai" if online else "offline",
+        "id": ChatAnswerer.id if online else OfflineAnswerer.id,
+        "model": model if online else OfflineAnswerer.id,
+        "base_url_host": urlsplit(base_url).hostname or "",
+        "prompts": dict(answer_prompts()) if online else {},
+        "temperature": 0,
+        "seed": SEED,
+        "max_tokens": MAX_TOKENS,
+        "token_budget": TOKEN_BUDGET,
+    }
+
+
+def judge_baseline(*, base_url: str, model: str) -> dict[str, Any]:
+    """Who scores: the chat model at `base_url`, or the bundles' own metrics where that is empty."""
+    online = bool(base_url)
+    return {
+        "backend": "openai" if online else "rules",
+        "id": ChatJudge.id if online else RULES_ID,
+        "model": model if online else RULES_ID,
+        "base_url_host": urlsplit(base_url).hostname or "",
+        "prompts": dict(judge_prompts()) if online else {},
+    }
+
+
+def _hash_files(paths: Iterable[Path]) -> str:
+    digest = hashlib.sha256()
+    for path in paths:
+        content = hashlib.sha256(path.read_bytes()).hexdigest()
+        digest.update(f"{path.relative_to(PROJECT).as_posix()} {content}\n".encode())
+    return digest.hexdigest()
