@@ -43,7 +43,7 @@ async def read_request(request: Request, kind: type[Message]) -> Message:
     try:
         message = msgspec.json.decode(body, type=kind)
     except msgspec.ValidationError as error:
-        raise Refusal(422, "invalid_request", f"{error}.") from None
+        raise Refusal(422, "invalid_request", f"Expected an object of type {kind.__name__}: {error}.") from None
     except (msgspec.DecodeError, RecursionError, UnicodeError):
         raise Refusal(400, "invalid_json", "Expected one JSON document in UTF-8.") from None
     _check_images(message)
