@@ -26,7 +26,7 @@ from contract.memories import MAX_CREATED_AT, MAX_ID
 from contract.messages import AddRequest, Message, SearchRequest
 from contract.retry import LIMITS
 from contract.schemas import schemas
-from evaluation.releases import TOP_K
+from evaluation.pipeline.baseline import TOP_K
 
 SCHEMA = "aml.contract.v1"
 STATUSES = (

@@ -17,7 +17,7 @@ from aml.pages import rules, samples, selectors, service, wire
 from contract.answers import MAX_BODY_BYTES
 from contract.media import MAX_IMAGE_BYTES, MAX_IMAGE_SIDE, MAX_IMAGES_BYTES
 from contract.retry import LIMITS
-from evaluation.releases import TOP_K
+from evaluation.pipeline.baseline import TOP_K
 from leaderboard.selectors import board_excerpt
 from submissions.models import Cycle
 

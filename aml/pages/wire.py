@@ -33,7 +33,7 @@ from contract.reasons.media import MEDIA
 from contract.reasons.statuses import STATUSES
 from contract.reasons.transport import TRANSPORT
 from contract.schemas import Wire, schema
-from evaluation.releases import TOP_K
+from evaluation.pipeline.baseline import TOP_K
 
 # A status of each row of the retry table; the verdicts beside them come from the reader of responses itself.
 _STATUSES = (
