@@ -10,7 +10,7 @@ COMPILED := $(CATALOGUES:.po=.mo)
 LOCOMO ?= ../shared/data/locomo
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo locomo serve test bench lint format screenshots messages lock clean
+.PHONY: help setup demo locomo serve test chaos bench lint format screenshots messages lock clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -28,6 +28,9 @@ serve: setup ## web server and workers for real use; settings come from the envi
 
 test: setup-test ## the whole suite, browser tests included
 	@$(BIN)/python -m pytest $(PYTEST_ARGS)
+
+chaos: setup-test ## kill processes at random for CHAOS_SECONDS (60) and hold the runs to the right numbers
+	@CHAOS_SECONDS=$(or $(CHAOS_SECONDS),60) $(BIN)/python -m pytest -n0 tests/engine/test_chaos.py
 
 bench: setup-test ## the wire's figures beside their goals, into var/bench.json; fails when a hard one is missed
 	@$(BIN)/python -m tests.bench
