@@ -1,7 +1,9 @@
 """The REST API of the evaluation room: start, watch, read, cancel; errors in one shape."""
 
+import base64
 from datetime import timedelta
 from typing import Any
+from urllib.parse import quote
 
 import pytest
 from django.test import Client
@@ -179,3 +181,13 @@ def test_a_key_that_may_only_read_starts_and_cancels_nothing(entrant: Entrant, a
     assert api.get(f"eval-jobs/{job.pk}").status_code == 200
     for response in (api.post("smoke-tests", body_of(entrant)), api.post(f"eval-jobs/{job.pk}/cancel")):
         assert (response.status_code, reason(response)) == (403, "scope_missing")
+
+
+@pytest.mark.parametrize("position", ["p=abc", "p=%00", "p=1.5", "p=2026-13-45", "p=" + "9" * 40, "o=-1", "\xff"])
+@pytest.mark.parametrize("path", ["eval-jobs", "eval-jobs/{job}/receipts"])
+def test_a_cursor_that_was_made_up_is_never_our_fault(entrant: Entrant, api: Api, position: str, path: str) -> None:
+    job = builders.start(entrant)
+    builders.send_something(job)
+    cursor = base64.b64encode(position.encode("latin-1")).decode()
+    response = api.get(f"{path.format(job=job.pk)}?cursor={quote(cursor)}")
+    assert response.status_code == 200 or (response.status_code, reason(response)) == (404, "not_found")
