@@ -134,7 +134,7 @@ def url_rules() -> list[Rule]:
         ),
         Rule(
             "addresses",
-            _("Addresses"),
+            _("Name look-up"),
             _filled(
                 _(
                     "At each connection the name is resolved once, to at most {most} addresses. All of them must be"
