@@ -262,11 +262,15 @@ SPECTACULAR_SETTINGS = {
 LOGGING = {
     "version": 1,
     "disable_existing_loggers": False,
-    "filters": {"redact": {"()": "contract.redaction.RedactingFilter"}},
+    "filters": {
+        "redact": {"()": "contract.redaction.RedactingFilter"},
+        "receipts": {"()": "submissions.logs.ReceiptFilter"},
+    },
     "formatters": {"line": {"format": "{asctime} {levelname} {name} {message}", "style": "{"}},
-    "handlers": {"console": {"class": "logging.StreamHandler", "formatter": "line", "filters": ["redact"]}},
+    "handlers": {"console": {"class": "logging.StreamHandler", "formatter": "line", "filters": ["redact", "receipts"]}},
     "root": {"handlers": ["console"], "level": env.str("LOG_LEVEL", default="INFO")},
     "loggers": {
+        "django": {"handlers": [], "level": "INFO"},  # Django's own handlers would print and mail what is not redacted
         "httpx": {"level": "WARNING"},
         "httpcore": {"level": "WARNING"},
         "openai": {"level": "WARNING"},

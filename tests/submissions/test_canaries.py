@@ -1,19 +1,21 @@
 """Secrets that go through every form are found nowhere afterwards: pages, letters, logs, history, or database text."""
 
 import logging
+from io import StringIO
 
 import pytest
 from django.apps import apps
 from django.contrib.auth.models import User
 from django.core import mail
 from django.db import connection
+from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
 from submissions.models import AccessRequest, OutboxMail
 from submissions.outbox import send_waiting
 from submissions.services import approve_access_request, new_receipt, request_changes
-from tests.builders import ORGANIZER, make_cycle
+from tests.builders import ORGANIZER, make_cycle, make_request
 
 CANARIES = ("canary-secret-one", "canary-secret-two", "canary-secret-three", "canary secret malformed")
 
@@ -73,3 +75,28 @@ def test_canaries_are_found_nowhere(client, address, posted, caplog):
         assert secret not in stored
     assert receipt not in stored
     assert not any(receipt in letter for letter in letters)
+
+
+@pytest.mark.django_db
+def test_a_refused_request_leaves_no_receipt_in_the_log(address):
+    make_cycle()
+    receipt, lines = new_receipt(), StringIO()
+    make_request(receipt=receipt)
+    strict = Client(enforce_csrf_checks=True)
+    (console,) = (each for each in logging.getLogger().handlers if type(each) is logging.StreamHandler)
+    before = console.setStream(lines)
+    try:
+        assert strict.get(address("claim", receipt)).status_code == 405
+        assert strict.post(address("claim", receipt)).status_code == 403
+        assert strict.get(f"{address('status', receipt)}nothing/").status_code == 404
+        assert strict.get(f"/api/v1/access-requests/{receipt}/claim").status_code == 405
+        assert strict.put(f"/api/v1/access-requests/{receipt}", b"{", "application/json").status_code == 400
+    finally:
+        console.setStream(before)
+    assert "claim" in lines.getvalue()
+    assert receipt not in lines.getvalue()
+
+
+def test_no_handler_of_the_framework_sees_a_record_before_it_is_redacted():
+    """Django would print and mail records by handlers of its own, which redact nothing."""
+    assert logging.getLogger("django").handlers == []
