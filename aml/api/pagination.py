@@ -22,7 +22,7 @@ class CursorPages(CursorPagination):
     max_page_size = 200
     ordering = "-created_at"
 
-    def paginate_queryset(self, queryset: QuerySet[Any], request: Request, view: APIView | None = None) -> Any:
+    def paginate_queryset(self, queryset: Any, request: Request, view: APIView | None = None) -> Any:
         """The page's rows. A cursor whose position is no value of the ordering's field is not found, like any other."""
         try:
             return super().paginate_queryset(queryset, request, view)
