@@ -1,6 +1,7 @@
 """The publication gate: named checks with what was expected and found, the same for team and reviewer."""
 
-from collections.abc import Callable, Mapping
+import re
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any, Final
 
@@ -10,13 +11,17 @@ from django.utils.translation import gettext_lazy as _
 
 from benchmarks.models import Bundle
 from evaluation.models import Answer, Item, Job, Judgement, PublicationReview, Release, Result
+from evaluation.pipeline.baseline import RULES_ID
 from evaluation.releases import current_release
 from submissions.models import Version
+
+_DATE: Final = re.compile(r"-\d{4}-?\d{2}-?\d{2}")
 
 TITLES: Final[Mapping[str, str | Promise]] = {
     "mode": _("It is a full evaluation"),
     "tasks": _("Every task succeeded"),
     "answer_model": _("Answer model"),
+    "judge_model": _("Judge model"),
     "contract": _("Evaluation contract"),
     "code": _("Pipeline code"),
     "bundles": _("Dataset bundles"),
@@ -80,14 +85,29 @@ def _tasks(job: Job) -> GateCheck:
 
 def _answer_model(job: Job) -> GateCheck:
     expected = str(job.release.baseline.get("answer", {}).get("model", ""))
-    found = sorted(set(Answer.objects.filter(item__job=job).order_by().values_list("model", flat=True).distinct()))
+    found = Answer.objects.filter(item__job=job).order_by().values_list("model", flat=True).distinct()
+    return _one_model("answer_model", found, expected)
+
+
+def _judge_model(job: Job) -> GateCheck:
+    """Rules name no model in a judgement; a judge's name stands in each of its judgements."""
+    judge: Mapping[str, Any] = job.release.baseline.get("judge", {})
+    expected = str(judge.get("model", ""))
+    judgements = Judgement.objects.filter(item__job=job, column="main")
+    found = judgements.order_by().values_list("model", flat=True).distinct()
+    by_rules = judge.get("backend") == "rules"
+    return _one_model("judge_model", (name or (RULES_ID if by_rules else "") for name in found), expected)
+
+
+def _one_model(name: str, models: Iterable[str], expected: str) -> GateCheck:
+    found = sorted(set(models))
     passed = bool(expected) and len(found) == 1 and _is_model(found[0], expected)
-    return GateCheck("answer_model", passed, ", ".join(found) or "–", expected or "–")
+    return GateCheck(name, passed, ", ".join(model or "–" for model in found) or "–", expected or "–")
 
 
 def _is_model(found: str, expected: str) -> bool:
     """A service may name the dated form of the model that was asked for: `name-2026-08-01` for `name`."""
-    return found == expected or found.startswith(f"{expected}-")
+    return found == expected or (found.startswith(expected) and bool(_DATE.fullmatch(found[len(expected) :])))
 
 
 def _contract(job: Job) -> GateCheck:
@@ -177,6 +197,7 @@ _CHECKS: Final[tuple[Callable[[Job], GateCheck], ...]] = (
     _mode,
     _tasks,
     _answer_model,
+    _judge_model,
     _contract,
     _code,
     _bundles,

@@ -94,13 +94,32 @@ def test_a_secret_that_changed_during_the_run_fails_and_one_after_it_does_not(jo
     assert failed(job) == set()
 
 
-def test_the_dated_form_of_the_answer_model_is_the_same_model(job: Job) -> None:
-    job.release.baseline["answer"]["model"] = "model-x"
+NAMES = {
+    "gpt-4o": True,
+    "gpt-4o-2024-08-06": True,
+    "gpt-4o-20240806": True,
+    "gpt-4o-mini": False,
+    "gpt-4o-mini-2024-07-18": False,
+    "gpt-4o-2024": False,
+    "gpt-4o-2024-08-06-b": False,
+    "gpt-4": False,
+    "": False,
+}
+
+
+@pytest.mark.parametrize(("name", "is_same"), NAMES.items())
+def test_only_a_date_may_follow_the_name_of_a_model(job: Job, name: str, is_same: bool) -> None:
+    job.release.baseline["answer"] |= {"backend": "openai", "model": "gpt-4o"}
+    job.release.baseline["judge"] |= {"backend": "openai", "model": "gpt-4o"}
     job.release.save()
-    Answer.objects.filter(item__job=job).update(model="model-x-2026-08-01")
-    assert "answer_model" not in failed(job)
-    Answer.objects.filter(item__job=job).update(model="model-xl")
-    assert "answer_model" in failed(job)
+    Answer.objects.filter(item__job=job).update(model=name)
+    Judgement.objects.filter(item__job=job).update(model=name)
+    assert failed(job) == (set() if is_same else {"answer_model", "judge_model"})
+
+
+def test_a_judgement_of_the_rules_names_no_model(job: Job) -> None:
+    Judgement.objects.filter(item__job=job, item__ordinal=0).update(model="gpt-4o")
+    assert failed(job) == {"judge_model"}
 
 
 def test_a_team_hands_in_the_same_result_once(entrant: Entrant, job: Job) -> None:
