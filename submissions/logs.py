@@ -21,6 +21,8 @@ class ReceiptFilter(logging.Filter):
             record.exc_text = logging.Formatter().formatException(record.exc_info)
         if record.exc_text:
             record.exc_text = without_receipts(record.exc_text)
+        if record.stack_info:
+            record.stack_info = without_receipts(record.stack_info)
         return True
 
 

@@ -1,6 +1,7 @@
 """Secrets that go through every form are found nowhere afterwards: pages, letters, logs, history, or database text."""
 
 import logging
+import re
 from io import StringIO
 
 import pytest
@@ -9,9 +10,10 @@ from django.contrib.auth.models import User
 from django.core import mail
 from django.db import connection
 from django.test import Client
-from django.urls import reverse
+from django.urls import URLResolver, get_resolver, reverse
 from django.utils import timezone
 
+from submissions.logs import without_receipts
 from submissions.models import AccessRequest, OutboxMail
 from submissions.outbox import send_waiting
 from submissions.services import approve_access_request, new_receipt, request_changes
@@ -73,6 +75,9 @@ def test_canaries_are_found_nowhere(client, address, posted, caplog):
         assert not any(secret in text for text in (*seen, *letters)), secret
         assert secret not in caplog.text
         assert secret not in stored
+    assert client.get(address("claim", receipt)).status_code == 405
+    assert client.get(f"{address('status', receipt)}nothing/").status_code == 404
+    assert receipt not in caplog.text
     assert receipt not in stored
     assert not any(receipt in letter for letter in letters)
 
@@ -100,3 +105,28 @@ def test_a_refused_request_leaves_no_receipt_in_the_log(address):
 def test_no_handler_of_the_framework_sees_a_record_before_it_is_redacted():
     """Django would print and mail records by handlers of its own, which redact nothing."""
     assert logging.getLogger("django").handlers == []
+
+
+PUBLIC = {"cycle", "track", "division", "number", "pk", "entry_id", "id"}
+"""Parameters of addresses that anybody may read, or that open nothing without a key or a login."""
+
+
+def routes(patterns=None, before: str = "", names: frozenset[str] = frozenset()):
+    """Every address of the site outside the admin, as (pattern, names of its parameters)."""
+    for entry in patterns or get_resolver().url_patterns:
+        whole, known = before + str(entry.pattern), names | set(entry.pattern.converters)
+        if isinstance(entry, URLResolver):
+            if entry.app_name != "admin":
+                yield from routes(entry.url_patterns, whole, known)
+        else:
+            yield whole, known
+
+
+def test_a_parameter_of_an_address_is_public_or_masked_in_the_log():
+    """A new address with a token in it is either known to the filter, or named above as public."""
+    secrets = [(route, name) for route, names in routes() for name in names - PUBLIC]
+    assert len(secrets) >= 9
+    for route, name in secrets:
+        written = re.sub(rf"<\w+:{name}>", "the-canary", route)
+        assert "the-canary" in written
+        assert "the-canary" not in without_receipts(f"Not Found: /{written}"), route
