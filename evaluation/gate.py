@@ -28,7 +28,6 @@ TITLES: Final[Mapping[str, str | Promise]] = {
     "counts": _("Question counts"),
     "results": _("No result is missing or double"),
     "unique": _("The result was not submitted before"),
-    "reviews": _("No judgement waits for a person"),
     "version": _("The version is unchanged"),
 }
 
@@ -179,11 +178,6 @@ def _unique(job: Job) -> GateCheck:
     return GateCheck("unique", digest is not None and not own, observed or "unique", "unique")
 
 
-def _reviews(job: Job) -> GateCheck:
-    waiting = Judgement.objects.filter(item__job=job, verdict="ambiguous").count()
-    return GateCheck("reviews", waiting == 0, str(waiting), "0")
-
-
 def _version(job: Job) -> GateCheck:
     """Addresses of an approved version never change; its secret may, but not while a run goes on."""
     version = job.version
@@ -204,7 +198,6 @@ _CHECKS: Final[tuple[Callable[[Job], GateCheck], ...]] = (
     _counts,
     _results,
     _unique,
-    _reviews,
     _version,
 )
 

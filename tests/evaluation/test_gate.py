@@ -71,10 +71,6 @@ SPOILERS: dict[str, tuple[Callable[[Job], object], set[str]]] = {
     "a missing answer": (forget_an_answer, {"results"}),
     "a missing retrieval": (forget_a_retrieval, {"results"}),
     "a result over fewer questions": (lambda job: Result.objects.filter(job=job).update(n=5), {"results"}),
-    "an ambiguous judgement": (
-        lambda job: Judgement.objects.filter(item__job=job, item__ordinal=0).update(verdict="ambiguous"),
-        {"reviews"},
-    ),
     "a suspended version": (change_version(state="suspended"), {"version"}),
 }
 
