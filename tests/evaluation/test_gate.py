@@ -82,11 +82,16 @@ def test_each_flaw_fails_its_own_check(job: Job, name: str) -> None:
     assert failed(job) == expected
 
 
-def test_a_secret_that_changed_during_the_run_fails_and_one_after_it_does_not(job: Job) -> None:
+@pytest.mark.parametrize("minutes", [-1, 1], ids=["during the run", "after it"])
+def test_a_secret_that_changed_since_the_run_began_fails(job: Job, minutes: int) -> None:
+    assert job.ended_at is not None
     Job.objects.filter(pk=job.pk).update(created_at=job.ended_at - timedelta(hours=1))
-    Version.objects.filter(pk=job.version_id).update(endpoint_changed_at=job.ended_at - timedelta(minutes=1))
+    Version.objects.filter(pk=job.version_id).update(endpoint_changed_at=job.ended_at + timedelta(minutes=minutes))
     assert failed(job) == {"version"}
-    Version.objects.filter(pk=job.version_id).update(endpoint_changed_at=job.ended_at + timedelta(minutes=1))
+
+
+def test_a_secret_that_changed_before_the_run_is_no_flaw(job: Job) -> None:
+    Version.objects.filter(pk=job.version_id).update(endpoint_changed_at=job.created_at - timedelta(minutes=1))
     assert failed(job) == set()
 
 
