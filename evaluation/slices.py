@@ -27,6 +27,7 @@ from evaluation.itemledger import ANSWERING, SCORING, ItemLedger, Step
 from evaluation.lease import Lease, acquire, fence, heartbeat, release
 from evaluation.ledger import DatabaseLedger
 from evaluation.models import Item, Job, Scope
+from evaluation.pipeline.baseline import pipeline_code_hash
 from evaluation.pipeline.collect import Collected, Collector
 from evaluation.pipeline.control import Control, Halt
 from evaluation.pipeline.items import (
@@ -110,6 +111,7 @@ class _Slice:
             return self._end(Job.State.CANCELLED)
         if job.barren_takeovers > MAX_BARREN_TAKEOVERS:
             raise PlatformFault("no_progress", f"{job.barren_takeovers} slices in a row kept nothing")
+        self._check_code()
         self._suite = JobSuite(job)
         if not is_prepared(job):
             prepare(job, self._lease, self._suite)
@@ -117,6 +119,12 @@ class _Slice:
         with DatabaseThread() as self._thread:
             go_on_at = asyncio.run(self._advance())
         return self._finish() if go_on_at is None else self._pause(go_on_at)
+
+    def _check_code(self) -> None:
+        """A full evaluation is the work of one code from its first request to its result: that of its release."""
+        expected, found = str(self._job.release.baseline["code"]), pipeline_code_hash()
+        if self._job.mode == Job.Mode.FULL and found != expected:
+            raise PlatformFault("plan_changed", f"code: expected {expected[:16]}, got {found[:16]}")
 
     async def _advance(self) -> datetime | None:
         stages = (self._collect, partial(self._work_on_items, ANSWERING), partial(self._work_on_items, SCORING))

@@ -7,9 +7,10 @@ from typing import Any
 import pytest
 
 from evaluation import slices
-from evaluation.models import Event, Item, Job, QuotaEntry
+from evaluation.models import Event, Item, Job, QuotaEntry, Release
 from evaluation.slices import MAX_BARREN_TAKEOVERS, SliceEnd, work_on
 from tests.engine.conftest import Memory
+from tests.engine.suite import make_job, make_version
 from tests.engine.test_run import run_to_end
 
 
@@ -79,3 +80,27 @@ def test_a_missing_item_row_never_becomes_a_result(job: Job, memory: Memory, set
     run_to_end(job, slices=50)
 
     assert (job.state, job.blame) == ("failed", "platform")
+
+
+def test_a_full_evaluation_that_goes_on_under_other_code_ends_and_gives_the_slot_back(
+    job: Job, memory: Memory, settings: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings.AML_SLICE_S = 0.0
+    assert work_on(job.pk) is SliceEnd.AGAIN
+    settings.AML_SLICE_S = 60.0
+    sent = len(memory.heard)
+    monkeypatch.setattr(slices, "pipeline_code_hash", lambda: "1" * 64)  # as after an update and a restart
+    run_to_end(job)
+
+    assert (job.state, job.blame, job.failure_code) == ("failed", "platform", "plan_changed")
+    assert refunded(job)
+    assert len(memory.heard) == sent
+
+
+def test_a_smoke_test_may_go_on_under_other_code(
+    release: Release, memory: Memory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(slices, "pipeline_code_hash", lambda: "1" * 64)
+    smoke = make_job(release, make_version(memory.url), mode="smoke")
+    run_to_end(smoke)
+    assert smoke.state == "succeeded"
