@@ -14,8 +14,9 @@ from typing import Self
 
 import httpx
 
-ENDS_WITHIN_S = 8.0
-"""How long a program may take to end by itself before its group is killed."""
+from aml import leash
+from aml.claims import Taken, claim_port
+from aml.leash import ENDS_WITHIN_S, RELEASED
 
 
 class StartFailed(RuntimeError):
@@ -30,14 +31,26 @@ class Program:
 
 
 class Fleet:
-    """Programs that live as long as a `with` block. SIGTERM and SIGHUP end the block as Ctrl-C does."""
+    """Programs that live as long as a `with` block. SIGTERM and SIGHUP end the block as Ctrl-C does.
+
+    A leash, one more process, ends them when this one is killed outright.
+    """
 
     def __init__(self) -> None:
         self._programs: list[Program] = []
+        self._leash: subprocess.Popen[str] | None = None
 
     def __enter__(self) -> Self:
         for name in (signal.SIGTERM, signal.SIGHUP):
             signal.signal(name, _interrupt)
+        self._leash = subprocess.Popen(  # noqa: S603  the arguments are this project's own
+            python(leash.__file__),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            text=True,
+            start_new_session=True,
+        )
         return self
 
     def __exit__(
@@ -54,6 +67,11 @@ class Fleet:
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(program.process.pid, signal.SIGKILL)
             program.process.wait()
+        self._tell_leash(RELEASED)
+        if self._leash is not None and self._leash.stdin is not None:
+            with contextlib.suppress(OSError):
+                self._leash.stdin.close()
+            self._leash.wait()
 
     def start(
         self, name: str, arguments: Sequence[str], *, environment: Mapping[str, str] | None = None, log: Path | None
@@ -74,6 +92,7 @@ class Fleet:
             )
         program = Program(name, process, log)
         self._programs.append(program)
+        self._tell_leash(str(process.pid))
         return program
 
     def wait_until_answers(self, program: Program, url: str, *, within_s: float = 40.0) -> None:
@@ -98,6 +117,13 @@ class Fleet:
                     return program
             time.sleep(0.5)
 
+    def _tell_leash(self, line: str) -> None:
+        if self._leash is None or self._leash.stdin is None:
+            return
+        with contextlib.suppress(OSError):  # somebody has ended the leash: the programs run on
+            self._leash.stdin.write(line + "\n")
+            self._leash.stdin.flush()
+
 
 def python(*arguments: str) -> list[str]:
     """A command line that runs this very Python."""
@@ -105,7 +131,11 @@ def python(*arguments: str) -> list[str]:
 
 
 def web_server(*, host: str, port: int, workers: int) -> list[str]:
-    """The command line of the web server, for `Fleet.start`."""
+    """The command line of the web server, for `Fleet.start`. Claims the port; raises `StartFailed` when it is taken."""
+    try:
+        claim_port(host, port)
+    except Taken as error:
+        raise StartFailed(str(error)) from error
     return python(
         *("-m", "granian", "aml.wsgi:application", "--interface", "wsgi", "--no-ws", "--respawn-failed-workers"),
         *("--host", host, "--port", str(port), "--workers", str(workers), "--blocking-threads", "4"),

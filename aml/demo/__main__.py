@@ -5,6 +5,7 @@ Settings are put into the environment before Django reads them: the demo neither
 
 import argparse
 import base64
+import contextlib
 import os
 import secrets
 import shutil
@@ -13,19 +14,36 @@ import sys
 from pathlib import Path
 from urllib.parse import urlsplit
 
+from aml.claims import Taken, claim_folder, claim_port
+
 PROJECT = Path(__file__).resolve().parent.parent.parent
 
 
 def free_port(preferred: int) -> int:
-    """`preferred` when nothing listens there, else a port that the system chooses."""
-    for port in (preferred, 0):
-        with socket.socket() as probe:
-            try:
-                probe.bind(("127.0.0.1", port))
-            except OSError:
-                continue
-            return int(probe.getsockname()[1])
+    """`preferred` when nobody else has it, else a port that the system chooses. It is this process's from now on."""
+    for port in (preferred, *(_any_port() for _ in range(8))):
+        with contextlib.suppress(Taken):
+            if port:
+                claim_port("127.0.0.1", port)
+                return port
     raise SystemExit("No free port on 127.0.0.1.")
+
+
+def own_folder(asked: Path | None) -> Path:
+    """A folder that no other demo works in: the one that was asked for, else the first free one below var/."""
+    usual = PROJECT / "var" / "demo"
+    folders = [asked.resolve()] if asked else [usual, *(usual.with_name(f"demo-{number}") for number in range(2, 10))]
+    for folder in folders:
+        with contextlib.suppress(Taken):
+            claim_folder(folder)
+            return folder
+    raise SystemExit(f"Another demo works in {folders[0]}. Stop it, or name another folder with --folder.")
+
+
+def _any_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
 
 
 def read_arguments() -> argparse.Namespace:
@@ -38,7 +56,7 @@ def read_arguments() -> argparse.Namespace:
     parser.add_argument("--server-key", default="", help="the key that your server wants as a bearer token")
     parser.add_argument("--figures", action="store_true", help="print wall time and peak memory")
     parser.add_argument("--database", help="database address; a fresh SQLite file when left out")
-    parser.add_argument("--folder", type=Path, default=PROJECT / "var" / "demo", help="emptied first")
+    parser.add_argument("--folder", type=Path, help="emptied first; var/demo, or var/demo-2 beside a demo that runs")
     parser.add_argument(
         "--only-prepare", action="store_true", help="start everything and stay, without walking the road"
     )
@@ -81,8 +99,11 @@ def _host_and_port(address: str) -> str:
 def main() -> int:
     arguments = read_arguments()
     os.chdir(PROJECT)
+    arguments.folder = own_folder(arguments.folder)
     shutil.rmtree(arguments.folder, ignore_errors=True)
-    web_port, server_port = free_port(8000), free_port(8801)
+    web_port = free_port(8000)
+    # of demos that start at once only one has port 8000, so the others stay clear of 8801 too
+    server_port = free_port(8801 if web_port == 8000 else 0)
     server = (arguments.server or f"http://127.0.0.1:{server_port}").rstrip("/")
     set_environment(arguments, web_port=web_port, server=server)
 
