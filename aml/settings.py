@@ -61,6 +61,7 @@ INSTALLED_APPS = [
 ]
 
 MIDDLEWARE = [
+    "aml.probes.answer_probes",
     "django.middleware.security.SecurityMiddleware",
     "aml.middleware.content_security_policy",
     "whitenoise.middleware.WhiteNoiseMiddleware",

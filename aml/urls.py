@@ -18,8 +18,6 @@ pages: list[URLPattern | URLResolver] = [
 
 urlpatterns: list[URLPattern | URLResolver] = [
     path("api/v1/", include("aml.api.urls")),
-    path("healthz", machines.healthz),
-    path("readyz", machines.readyz),
     path("robots.txt", machines.robots),
     path("sitemap.xml", machines.sitemap),
     *i18n_patterns(*pages),

@@ -4,6 +4,7 @@ What a participant does goes through the REST API, what an organizer decides thr
 """
 
 import time
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
@@ -18,7 +19,7 @@ from evaluation.reviews import approve_publication
 from leaderboard.models import Board, Snapshot
 from leaderboard.services import open_board, publish_board
 from submissions.models import AccessRequest, Cycle, Division, Track, Version
-from submissions.services import approve_access_request, claim_key
+from submissions.services import approve_access_request
 
 Progress = Callable[[str, int, int], None]
 """Told the stage, what is done of it and its total."""
@@ -26,6 +27,20 @@ Progress = Callable[[str, int, int], None]
 
 class RoadBlocked(RuntimeError):
     """A step did not end as it should; the message holds the portal's own words."""
+
+
+def explain(failure: dict[str, Any]) -> str:
+    """Why a run failed, in the portal's own words."""
+    lines = [
+        ("code", failure["code"]),
+        ("whose fault", failure["blame"]),
+        ("request", f"{failure['kind']} {failure['request_id']}".strip()),
+        ("HTTP status", failure["http_status"]),
+        ("expected", failure["expected"]),
+        ("came", failure["got"]),
+        ("what to do", failure["advice"]),
+    ]
+    return "\n".join([failure["title"], *(f"  {name}: {text}" for name, text in lines if text)])
 
 
 @dataclass
@@ -39,6 +54,7 @@ class Traveller:
     key: str = ""
     receipt: str = ""
     version: str = ""
+    last_run: str = ""
     _http: httpx.Client = field(init=False)
 
     def __post_init__(self) -> None:
@@ -51,8 +67,8 @@ class Traveller:
         return AccessRequest.objects.get(pk=answer["id"])
 
     def claim(self, access_request: AccessRequest) -> None:
-        """Fetch the Leaderboard Key, which is shown once, and look up the version that it opens."""
-        self.key = claim_key(access_request=access_request, at=timezone.now())
+        """Fetch the Leaderboard Key, which is shown once, and note the version that it opens."""
+        self.key = self._call("POST", f"/access-requests/{self.receipt}/claim")["key"]
         self._http.headers["Authorization"] = f"Bearer {self.key}"
         self.version = str(access_request.version_id)
 
@@ -63,9 +79,11 @@ class Traveller:
             version = Version.objects.get(pk=self.version)
             body["checklist"] = dict.fromkeys(checklist_for(version), True)
         started = self._call("POST", "/smoke-tests" if mode == Job.Mode.SMOKE else "/eval-jobs", json=body)
+        self.last_run = started["id"]
         ended = self._watch(started["id"], progress)
         if ended["state"] != Job.State.SUCCEEDED:
-            raise RoadBlocked(f"The {mode} evaluation {ended['state']}: {ended['failure']}")
+            why = explain(ended["failure"]) if ended["failure"] else ""
+            raise RoadBlocked(f"The {mode} evaluation {ended['state']}. {why}")
         return Job.objects.get(pk=ended["id"])
 
     def result(self, job: Job) -> dict[str, Any]:
@@ -122,6 +140,19 @@ class Traveller:
             "models_used": "None",
             "stays_reachable": True,
         }
+
+
+def check_counts(job: Job) -> None:
+    """Every question of the bundles stands in the result once, in its category.
+
+    Raises RoadBlocked with both counts when one is missing or double.
+    """
+    expected: Counter[str] = Counter()
+    for bundle in job.release.baseline["bundles"].values():
+        expected.update(bundle["counts"]["by_category"])
+    found = Counter({code: part["n"] for code, part in job.result.categories.items()})
+    if found != expected or job.result.n != expected.total():
+        raise RoadBlocked(f"The result holds {dict(found)} questions by category, the bundles {dict(expected)}.")
 
 
 def approve(access_request: AccessRequest) -> None:

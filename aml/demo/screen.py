@@ -6,6 +6,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from rich.console import Console
+from rich.markup import escape
 from rich.progress import (
     BarColumn,
     MofNCompleteColumn,
@@ -32,6 +33,10 @@ class Screen:
             yield
         note = f": {self._note}" if self._note else ""
         self.console.print(f"[green]done[/]  {title}{note} [dim]({time.monotonic() - started:.1f} s)[/]")
+
+    def stopped(self, why: str) -> None:
+        """Say why the demo went no further."""
+        self.console.print(f"[red]The demo stopped.[/] {escape(why)}", soft_wrap=True)
 
     def note(self, text: str) -> None:
         """Add a few words to the line of the step that runs."""

@@ -3,14 +3,14 @@
 import json
 import signal
 import time
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
 from aml.demo import prepare
-from aml.demo.memory import peak_memory_mib
-from aml.demo.road import RoadBlocked, Traveller, approve, publish
+from aml.demo.memory import PeakMemory
+from aml.demo.road import RoadBlocked, Traveller, approve, check_counts, publish
 from aml.demo.screen import Screen
 from aml.processes import Fleet, Program, StartFailed, python, web_server
 from evaluation.models import Job
@@ -39,7 +39,7 @@ class Plan:
         return f"http://127.0.0.1:{self.web_port}"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Facts:
     """Addresses and logins of the running demo; paths follow the language prefix."""
 
@@ -63,20 +63,31 @@ def run(plan: Plan) -> int:
         try:
             facts, cycle = _prepare(plan, screen)
             worker = _start(plan, fleet, screen)
-            if plan.walks:
-                facts = _walk(plan, facts, cycle, worker, screen)
+            came_through = not plan.walks or _try_the_road(plan, facts, cycle, worker, screen)
             _say_where(facts, screen)
-            if plan.facts_file is not None:
+            if plan.facts_file is not None and came_through:
                 _write(plan.facts_file, facts)
             if plan.stays:
                 screen.console.print("Everything stays up until Ctrl-C.")
                 signal.pause()
         except KeyboardInterrupt:
             screen.console.print("Stopping.")
-        except (RoadBlocked, StartFailed, Refusal) as error:
-            screen.console.print(f"[red]The demo stopped.[/] {error}", soft_wrap=True)
+        except StartFailed as error:
+            screen.stopped(str(error))
             return 1
-    return 0
+    return 0 if came_through else 1
+
+
+def _try_the_road(plan: Plan, facts: Facts, cycle: Cycle, worker: Program, screen: Screen) -> bool:
+    try:
+        _walk(plan, facts, cycle, worker, screen)
+    except RoadBlocked as error:
+        screen.stopped(str(error))
+    except Refusal as error:
+        screen.stopped(f"{error.message} ({error.code})")
+    else:
+        return True
+    return False
 
 
 def _prepare(plan: Plan, screen: Screen) -> tuple[Facts, Cycle]:
@@ -124,35 +135,36 @@ def _start_memory_server(plan: Plan, fleet: Fleet) -> None:
     fleet.wait_until_answers(server, f"{plan.server}/health")
 
 
-def _walk(plan: Plan, facts: Facts, cycle: Cycle, worker: Program, screen: Screen) -> Facts:
+def _walk(plan: Plan, facts: Facts, cycle: Cycle, worker: Program, screen: Screen) -> None:
     traveller = Traveller(plan.site, plan.server, facts.server_key, cycle)
     with screen.step("Request access"):
         access_request = traveller.request_access()
+        facts.receipt = f"/request-access/status/{traveller.receipt}/"
     with screen.step("Approve the request and claim the Leaderboard Key"):
         approve(access_request)
         traveller.claim(access_request)
-    _evaluate(Job.Mode.SMOKE, traveller, screen)
+        facts.leaderboard_key = traveller.key
+    _evaluate(Job.Mode.SMOKE, traveller, facts, screen)
     started = time.monotonic()
-    job = _evaluate(Job.Mode.FULL, traveller, screen)
+    with PeakMemory(worker.process.pid) as memory:
+        job = _evaluate(Job.Mode.FULL, traveller, facts, screen)
     wall_s = time.monotonic() - started
-    memory_mib = peak_memory_mib(worker.process.pid)
+    check_counts(job)
     with screen.step("Review the result and publish the board"):
         board, snapshot = publish(job)
         screen.note(f"snapshot {snapshot.number}, {snapshot.digest[:12]}")
+        facts.board = f"/leaderboard/{board.cycle.slug}/{board.track}/{board.division}/"
+        facts.entry = f"/leaderboard/entries/{board.entries.get(job=job).pk}/"
     _show_results(traveller, job, traveller.board(board), screen)
     if plan.figures:
-        screen.console.print(f"Full evaluation: wall time {wall_s:.1f} s, peak memory of a worker {memory_mib:.0f} MiB")
-    return replace(
-        facts,
-        leaderboard_key=traveller.key,
-        receipt=f"/request-access/status/{traveller.receipt}/",
-        job=f"/evaluation/runs/{job.pk}/",
-        board=f"/leaderboard/{board.cycle.slug}/{board.track}/{board.division}/",
-        entry=f"/leaderboard/entries/{board.entries.get(job=job).pk}/",
-    )
+        screen.console.print(
+            f"Full evaluation: wall time {wall_s:.1f} s; "
+            f"peak memory of one worker process {memory.largest_mib:.0f} MiB, "
+            f"of supervisor and all workers together {memory.together_mib:.0f} MiB"
+        )
 
 
-def _evaluate(mode: str, traveller: Traveller, screen: Screen) -> Job:
+def _evaluate(mode: str, traveller: Traveller, facts: Facts, screen: Screen) -> Job:
     with screen.bars() as bars:
         tasks = {stage: bars.add_task(f"{mode} {stage}", total=None) for stage in Job.Stage.values}
 
@@ -160,7 +172,10 @@ def _evaluate(mode: str, traveller: Traveller, screen: Screen) -> Job:
             bars.update(tasks[stage], completed=done, total=total or None)
 
         started = time.monotonic()
-        job = traveller.run(mode, progress)
+        try:
+            job = traveller.run(mode, progress)
+        finally:
+            facts.job = f"/evaluation/runs/{traveller.last_run}/" if traveller.last_run else ""
     seconds = time.monotonic() - started
     screen.console.print(
         f"[green]done[/]  {mode.capitalize()} evaluation: {job.result.n:,} questions [dim]({seconds:.1f} s)[/]"
@@ -179,6 +194,7 @@ def _say_where(facts: Facts, screen: Screen) -> None:
         ("Board", f"{facts.site}/en{facts.board}" if facts.board else ""),
         ("榜单", f"{facts.site}/zh-hans{facts.board}" if facts.board else ""),
         ("Portal", f"{facts.site}/"),
+        ("Run", f"{facts.site}/en{facts.job}" if facts.job else ""),
         ("Key", facts.leaderboard_key),
         ("Organizer", f"{facts.site}/en/admin/  login {facts.organizer}  password {facts.organizer_password}"),
     ]

@@ -58,7 +58,7 @@ def test_the_database_refuses_to_change_or_delete_a_row(chain, attempt):
 
 def test_postgresql_refuses_to_truncate(chain):
     if connection.vendor != "postgresql":
-        pytest.skip("SQLite has no TRUNCATE")
+        pytest.skip("only on PostgreSQL: SQLite has no TRUNCATE")
     with pytest.raises(DatabaseError, match="append-only"), transaction.atomic(), connection.cursor() as cursor:
         cursor.execute(f"TRUNCATE {TABLE}")
 

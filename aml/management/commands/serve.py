@@ -10,7 +10,7 @@ from django.core.management.base import BaseCommand
 from django.db import connection
 from django.db.migrations.executor import MigrationExecutor
 
-from aml.processes import Fleet, python, web_server
+from aml.processes import Fleet, StartFailed, python, web_server
 
 
 class Command(BaseCommand):
@@ -39,6 +39,8 @@ class Command(BaseCommand):
                 fleet.wait_until_answers(web, f"http://{host}:{port}/healthz")
                 self.stdout.write(f"Serving {settings.AML_SITE_URL} on http://{host}:{port}")
                 ended = fleet.wait_for_any_end()
+            except StartFailed as error:
+                raise CommandError(str(error)) from error
             except KeyboardInterrupt:
                 self.stdout.write("Stopping.")
                 return
