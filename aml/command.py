@@ -5,6 +5,7 @@ from typing import Annotated, Literal
 
 import typer
 
+from aml.bench.command import BenchCommand, bench
 from aml.speech import gettext as _
 from aml.speech import speak, terminal_language
 from contract.auth import AuthScheme, is_usable_secret
@@ -132,6 +133,9 @@ def check(
     except OSError as error:
         typer.echo(_("Cannot use a file: %(why)s") % {"why": error}, err=True)
         raise typer.Exit(2) from None
+
+
+app.command(cls=BenchCommand, help=_("Run the portal's pipeline on your own memory server, and report."))(bench)
 
 
 def main() -> None:

@@ -2,14 +2,11 @@
 
 from django.views.decorators.debug import sensitive_variables
 
-from contract.answers import AddOutcome, SearchOutcome
 from contract.auth import AuthScheme
 from contract.client import Client, Target
-from contract.messages import Track
-from contract.receipts import Receipt
 from evaluation.faults import PlatformFault
 from evaluation.models import Job
-from evaluation.pipeline.plan import PlannedAdd, PlannedSearch
+from evaluation.pipeline.door import ClientDoor
 from submissions.endpoints import guard_policy
 from submissions.keyring import key_ring
 from submissions.models import MemorySystemKey, Version
@@ -18,8 +15,8 @@ from submissions.vault import SecretUnavailable, unseal
 __all__ = ["ParticipantDoor"]
 
 
-class ParticipantDoor:
-    """The pipeline's Door over the contract's client; belongs to one event loop.
+class ParticipantDoor(ClientDoor):
+    """The endpoints of a job's version.
 
     Only the ciphertext is held: the secret is opened for each call and forgotten behind it. Raises PlatformFault when
     it can't be opened at all.
@@ -27,32 +24,15 @@ class ParticipantDoor:
 
     def __init__(self, job: Job) -> None:
         version = job.version
-        self._track: Track = job.track  # type: ignore[assignment]  # diagnostics has no participant
-        self._client = Client(guard_policy())
-        self._credential = _Credential(version) if version.auth_scheme != Version.AuthScheme.NONE else None
-        self._add = self._target(version, version.add_url)
-        self._search = self._target(version, version.search_url)
-        self._status = self._target(version, version.add_status_url) if version.add_status_url else None
-
-    async def add(self, event: PlannedAdd, *, attempt: int, task_id: str) -> tuple[AddOutcome, Receipt]:
-        if task_id and self._status:
-            return await self._client.add_status(
-                self._status, task_id, event.request, track=self._track, attempt=attempt
-            )
-        return await self._client.add(
-            self._add,
-            event.body,
-            event.request,
-            track=self._track,
-            add_status_bound=self._status is not None,
-            attempt=attempt,
+        scheme = AuthScheme(version.auth_scheme)
+        credential = _Credential(version) if scheme is not AuthScheme.NONE else None
+        super().__init__(
+            Client(guard_policy()),
+            track=job.track,  # type: ignore[arg-type]  # diagnostics has no participant
+            add=Target(version.add_url, scheme, credential),
+            search=Target(version.search_url, scheme, credential),
+            status=Target(version.add_status_url, scheme, credential) if version.add_status_url else None,
         )
-
-    async def search(self, event: PlannedSearch, *, attempt: int) -> tuple[SearchOutcome, Receipt]:
-        return await self._client.search(self._search, event.body, event.request, track=self._track, attempt=attempt)
-
-    def _target(self, version: Version, url: str) -> Target:
-        return Target(url, AuthScheme(version.auth_scheme), self._credential)
 
 
 class _Credential:
