@@ -11,8 +11,8 @@ from django.db.models import Q, QuerySet
 from benchmarks.judging.verdict import Judgement as JudgementFacts
 from contract.memories import Memory
 from evaluation.database_thread import DatabaseThread
+from evaluation.evidence.reading import MemoryReader
 from evaluation.lease import Lease, fence
-from evaluation.ledger import unpack_memories
 from evaluation.models import Answer, Item, Job, Judgement
 from evaluation.pipeline.answering.model import Answer as AnswerFacts
 from evaluation.pipeline.items import item_key
@@ -63,6 +63,7 @@ class ItemLedger:
         self._lease = lease
         self._progress = progress
         self._thread = thread
+        self._memories = MemoryReader()
 
     async def due(self, suite: JobSuite, clock: Clock) -> AsyncIterator[PendingItem]:
         """Yield the items that are due, scope by scope, reading a hundred at a time."""
@@ -82,11 +83,11 @@ class ItemLedger:
         await self._thread.run(self._keep, outcomes)
 
     def _read(self, scope: int, after: int, at: datetime) -> list["_Row"]:
-        related = "retrieval" if self._step is ANSWERING else "answer"
+        related = ("scope", "retrieval") if self._step is ANSWERING else ("answer",)
         items = (
             self._step.waiting(self._lease.job_id)
             .filter(Q(next_attempt_at=None) | Q(next_attempt_at__lte=at), scope__ordinal=scope, ordinal__gt=after)
-            .select_related(related)
+            .select_related(*related)
             .order_by("ordinal")[:READ_AT_ONCE]
         )
         return [self._row(item) for item in items]
@@ -94,7 +95,7 @@ class ItemLedger:
     def _row(self, item: Item) -> "_Row":
         row = _Row(item.pk, item.ordinal, item.question_key, item.attempts)
         if self._step is ANSWERING:
-            return replace(row, memories=unpack_memories(bytes(item.retrieval.memories)))
+            return replace(row, memories=self._memories.of(item))
         return replace(row, answer=item.answer.text)
 
     def _keep(self, outcomes: Sequence[ItemOutcome]) -> None:

@@ -13,9 +13,11 @@ from contract.answers import SearchOutcome
 from contract.memories import Memory
 from contract.messages import content_text
 from contract.retry import GiveUp
+from contract.verdicts import Verdict
 from evaluation.database_thread import DatabaseThread
+from evaluation.evidence.sealing import pack_body
 from evaluation.lease import Lease, fence
-from evaluation.models import Event, Item, Job, Receipt, Retrieval, Scope
+from evaluation.models import Event, Item, Job, Receipt, ResponseBody, Retrieval, Scope
 from evaluation.pipeline.plan import Planned, PlannedAdd, PlannedSearch
 from evaluation.pipeline.ports import Attempt, EventState, LeaseLost, ScopeState
 from evaluation.progress import Progress
@@ -82,7 +84,8 @@ class DatabaseLedger:
         with transaction.atomic():
             fence(self._lease, stage=self._progress.count(attempts))
             self._keep_events(attempts)
-            Receipt.objects.bulk_create([self._receipt(attempt) for attempt in attempts])
+            receipts = Receipt.objects.bulk_create([self._receipt(attempt) for attempt in attempts])
+            _keep_bodies(attempts, receipts)
             Retrieval.objects.bulk_create([self._retrieval(attempt) for attempt in attempts if _is_retrieval(attempt)])
             self._keep_scopes(attempts)
             self._progress.save()
@@ -200,6 +203,18 @@ def _event_state(attempt: Attempt) -> Event.State:
 def _request_id(event: Planned) -> str:
     """The id on the wire; a Search has none."""
     return event.request.request_id if isinstance(event, PlannedAdd) else ""
+
+
+def _keep_bodies(attempts: Sequence[Attempt], receipts: Sequence[Receipt]) -> None:
+    """Keep what came where it was not what should have come; of a good Search the memories are kept."""
+    bodies = []
+    for attempt, receipt in zip(attempts, receipts, strict=True):
+        raw = attempt.outcome.raw
+        if raw and attempt.outcome.verdict not in {Verdict.OK, Verdict.PENDING}:
+            data, digest = pack_body(raw)
+            bodies.append(ResponseBody(receipt=receipt, size=len(raw), sha256=digest, data=data))
+    if bodies:
+        ResponseBody.objects.bulk_create(bodies)
 
 
 def _is_retrieval(attempt: Attempt) -> bool:

@@ -22,6 +22,7 @@ from evaluation.aggregation import make_result
 from evaluation.backends import answerer_for, judges_for
 from evaluation.database_thread import DatabaseThread
 from evaluation.door import ParticipantDoor
+from evaluation.evidence.sealing import seal_scopes
 from evaluation.faults import PlatformFault
 from evaluation.itemledger import ANSWERING, SCORING, ItemLedger, Step
 from evaluation.lease import Lease, acquire, fence, heartbeat, release
@@ -137,6 +138,7 @@ class _Slice:
     async def _collect(self) -> datetime | None:
         left = await self._thread.run(self._scopes_left)
         if not left:
+            await self._thread.run(seal_scopes, self._lease, self._suite)
             return None
         collector = Collector(
             ledger=DatabaseLedger(self._lease, self._progress, self._thread),
@@ -149,6 +151,8 @@ class _Slice:
         collected: Collected = await collector.run(self._scope_work(left))
         if collected.failed:
             raise _JobEnded
+        if not self._control.halted:
+            await self._thread.run(seal_scopes, self._lease, self._suite)
         return collected.wake_at
 
     def _scopes_left(self) -> set[int]:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 from django.db import connections
+from django.test import override_settings
 from django.utils import translation
 
 from tests.append_only import flush_empties_append_only_tables  # noqa: F401
@@ -26,6 +27,16 @@ def shared_folder(variable: str, name: str) -> Path:
     if not folder.is_dir():
         pytest.skip(f"{variable} is not set and ../shared/{name} is not there")
     return folder
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _evidence_of_its_own(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Runs under test leave their evidence in a folder that goes with them."""
+    from django.conf import settings
+
+    evidence = {**settings.STORAGES["evidence"], "OPTIONS": {"location": tmp_path_factory.mktemp("evidence")}}
+    with override_settings(STORAGES={**settings.STORAGES, "evidence": evidence}):
+        yield
 
 
 @pytest.fixture(scope="session")

@@ -1,0 +1,1 @@
+"""What a run rests on: sealed into files, opened by question, computed again, removed when its time is over."""
