@@ -1,5 +1,6 @@
 """Decisions about a succeeded full evaluation: approve it for a board, return it, or disqualify it."""
 
+from collections.abc import Callable
 from datetime import datetime
 from typing import Any
 
@@ -13,7 +14,29 @@ from submissions.audit import append_event
 from submissions.outbox import queue_mail
 from submissions.refusals import Refusal
 
-_DECIDABLE = frozenset({PublicationReview.State.PENDING, PublicationReview.State.RETURNED})
+_State = PublicationReview.State
+_DECIDABLE = frozenset({_State.PENDING, _State.RETURNED})
+_RETURNABLE = frozenset({_State.PENDING, _State.APPROVED})
+
+
+def may_approve(review: PublicationReview) -> bool:
+    """Whether a reviewer may approve the result, if it passes the gate."""
+    return review.state in _DECIDABLE
+
+
+def may_return(review: PublicationReview) -> bool:
+    """Whether the result may be given back: before its decision, and after an approval until a board has it."""
+    return review.state in _RETURNABLE and not has_entry(review)
+
+
+def may_disqualify(review: PublicationReview) -> bool:
+    """Whether the result may be barred: by any decision before a board has it."""
+    return review.state != _State.DISQUALIFIED and not has_entry(review)
+
+
+def has_entry(review: PublicationReview) -> bool:
+    """Whether the result has come to a board, where it stands or has left its tombstone."""
+    return PublicationReview.objects.filter(pk=review.pk, job__entry__isnull=False).exists()
 
 
 @transaction.atomic
@@ -30,7 +53,7 @@ def refresh_checks(*, review: PublicationReview) -> PublicationReview:
 def approve_publication(*, review: PublicationReview, actor: str, reason: str, at: datetime) -> PublicationReview:
     """Approve a result for the board's next snapshot. The gate runs again: every check must pass now."""
     locked = _lock(review)
-    _check_decidable(locked)
+    _require(may_approve, locked)
     checks = check_publication(locked.job)
     if not passes(checks):
         failed = [check.name for check in checks if not check.passed]
@@ -45,10 +68,12 @@ def approve_publication(*, review: PublicationReview, actor: str, reason: str, a
 
 @transaction.atomic
 def return_publication(*, review: PublicationReview, actor: str, reason: str, at: datetime) -> PublicationReview:
-    """Give a result back to its team with a note; it may still be decided later."""
+    """Give a result back to its team with a note; it may still be decided later.
+
+    An approved result that no board has yet may be given back too.
+    """
     locked = _lock(review)
-    if locked.state != PublicationReview.State.PENDING:
-        raise _decided()
+    _require(may_return, locked)
     _require_reason(reason)
     locked.note_to_team = reason
     returned = _decide(locked, PublicationReview.State.RETURNED, actor=actor, reason=reason, at=at)
@@ -60,7 +85,7 @@ def return_publication(*, review: PublicationReview, actor: str, reason: str, at
 def disqualify_publication(*, review: PublicationReview, actor: str, reason: str, at: datetime) -> PublicationReview:
     """Bar a result from every board, with the reason that its team reads."""
     locked = _lock(review)
-    _check_decidable(locked)
+    _require(may_disqualify, locked)
     _require_reason(reason)
     locked.note_to_team = reason
     barred = _decide(locked, PublicationReview.State.DISQUALIFIED, actor=actor, reason=reason, at=at)
@@ -72,13 +97,12 @@ def _lock(review: PublicationReview) -> PublicationReview:
     return PublicationReview.objects.select_for_update(of=("self",)).select_related("job").get(pk=review.pk)
 
 
-def _check_decidable(review: PublicationReview) -> None:
-    if review.state not in _DECIDABLE:
-        raise _decided()
-
-
-def _decided() -> Refusal:
-    return Refusal("review_decided", _("This result has been decided on already. Look at the page again."))
+def _require(rule: Callable[[PublicationReview], bool], review: PublicationReview) -> None:
+    if rule(review):
+        return
+    if has_entry(review):
+        raise Refusal("result_published", _("This result has an entry on a board. Withdraw the entry instead."))
+    raise Refusal("review_decided", _("This result has been decided on already. Look at the page again."))
 
 
 def _require_reason(reason: str) -> None:

@@ -68,6 +68,16 @@ def test_a_result_that_fails_the_gate_is_not_approved(organizer: Client, review:
     assert review.state == "pending"
 
 
+@pytest.mark.parametrize(("name", "state"), [("return", "returned"), ("disqualify", "disqualified")])
+def test_an_approval_can_be_taken_back(organizer: Client, review: PublicationReview, name: str, state: str) -> None:
+    page = f"/en/admin/evaluation/publicationreview/{review.pk}"
+    organizer.post(f"{page}/decide/approve/", {"reason": "All is well."})
+    assert f"/decide/{name}/" in organizer.get(f"{page}/change/").content.decode()
+    organizer.post(f"{page}/decide/{name}/", {"reason": "Another release came."})
+    review.refresh_from_db()
+    assert (review.state, review.note_to_team) == (state, "Another release came.")
+
+
 def test_an_organizer_ends_a_run_with_a_refund(organizer: Client, entrant: Entrant) -> None:
     job = builders.start(entrant)
     organizer.post(f"/en/admin/evaluation/job/{job.pk}/decide/end/", {"reason": "The disk was full."})

@@ -12,6 +12,8 @@ from evaluation.reviews import (
     refresh_checks,
     return_publication,
 )
+from leaderboard.models import Entry
+from leaderboard.services import open_board, publish_board, withdraw_entry
 from submissions.models import AuditEvent, OutboxMail
 from submissions.refusals import Refusal
 from tests.evaluation import builders
@@ -59,17 +61,37 @@ def test_a_decision_is_kept_told_and_audited(
     )
 
 
+ALLOWED = {
+    "pending": {"approve", "return", "disqualify"},
+    "approved": {"return", "disqualify"},
+    "returned": {"approve", "disqualify"},
+    "disqualified": set[str](),
+}
+
+
 @pytest.mark.parametrize("name", DECISIONS)
 @pytest.mark.parametrize("state", PublicationReview.State.values)
 def test_what_each_state_allows(review: PublicationReview, state: str, name: str) -> None:
     PublicationReview.objects.filter(pk=review.pk).update(state=state)
-    allowed = state == "pending" or (state == "returned" and name != "return")
-    if allowed:
+    if name in ALLOWED[state]:
         decide(name, review)
         return
     with pytest.raises(Refusal) as caught:
         decide(name, review)
     assert caught.value.code == "review_decided"
+
+
+@pytest.mark.parametrize("name", DECISIONS)
+@pytest.mark.parametrize("is_withdrawn", [False, True], ids=["published", "withdrawn"])
+def test_what_a_board_has_is_decided_there(review: PublicationReview, name: str, is_withdrawn: bool) -> None:
+    decide("approve", review)
+    board = open_board(cycle=review.job.cycle, track="textual", division="open_source", actor="organizer:ada")
+    publish_board(board=board, actor="organizer:ada", reason="Due.", at=timezone.now())
+    if is_withdrawn:
+        withdraw_entry(entry=Entry.objects.get(), actor="organizer:ada", reason="Asked for.", at=timezone.now())
+    with pytest.raises(Refusal) as caught:
+        decide(name, review)
+    assert caught.value.code == "result_published"
 
 
 @pytest.mark.parametrize("name", ["return", "disqualify"])
