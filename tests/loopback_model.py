@@ -3,7 +3,8 @@
 Tests use `loopback_model()`; `python -m tests.loopback_model --port 8090` runs it alone. It knows the answerer's and
 the judge's prompts by their data, answers by the most similar memory, and judges by shared words. Modes (`server.mode`
 or `--mode`): ok, http_500, http_401 (which echoes the request's credential), hang, malformed (no JSON), not_completion
-(other JSON), empty (no text), prose (text where JSON was asked for), gullible (obeys text outside the fence).
+(other JSON), absurd_tokens and absurd_name (a completion with such facts), empty (no text), prose (text where JSON was
+asked for), gullible (obeys text outside the fence).
 """
 
 import argparse
@@ -17,7 +18,10 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 MODEL_NAME = "loopback-1"
-MODES = ("ok", "http_500", "http_401", "hang", "malformed", "not_completion", "empty", "prose", "gullible")
+MODES = (
+    *("ok", "http_500", "http_401", "hang", "malformed", "not_completion", "absurd_tokens", "absurd_name"),
+    *("empty", "prose", "gullible"),
+)
 _FENCED = re.compile(r"BEGIN DATA (\w+)\n(.*?)\nEND DATA \1", re.DOTALL)
 _WORD = re.compile(r"[一-鿿]|\w+")
 _ORDER = re.compile(r"(?:reply|answer) (?:only )?with (?:the word )?(\w+)", re.IGNORECASE)
@@ -108,7 +112,12 @@ def _reply(mode: str, body: dict[str, Any], credential: str) -> tuple[int, objec
         return 200, b'{"choices": [{"message": {"content": "half'
     if mode == "not_completion":
         return 200, {"choices": "none"}
-    return 200, _completion(body, _text(mode, body["messages"]))
+    completion = _completion(body, _text(mode, body["messages"]))
+    if mode == "absurd_tokens":
+        completion["usage"]["prompt_tokens"] = 10**30
+    if mode == "absurd_name":
+        completion["model"] = "loopback\x00"
+    return 200, completion
 
 
 def _text(mode: str, messages: list[dict[str, str]]) -> str:

@@ -10,7 +10,7 @@ import json
 from collections.abc import Mapping, Sequence
 from hashlib import sha256
 from time import perf_counter
-from typing import Any, Final
+from typing import Annotated, Any, Final
 
 import msgspec
 import openai
@@ -24,6 +24,9 @@ __all__ = ["OpenAIChat"]
 _TRANSIENT_STATUS: Final = frozenset({408, 409, 425, 429})
 _MAX_GOT: Final = 200
 
+_Tokens = Annotated[int, msgspec.Meta(ge=0, le=100_000_000)]
+"""What one call can have used; other numbers are no count and fit into no column."""
+
 
 class _Message(msgspec.Struct):
     content: str | None = None
@@ -34,13 +37,13 @@ class _Choice(msgspec.Struct):
 
 
 class _Usage(msgspec.Struct):
-    prompt_tokens: int = 0
-    completion_tokens: int = 0
+    prompt_tokens: _Tokens = 0
+    completion_tokens: _Tokens = 0
 
 
 class _Completion(msgspec.Struct):
     choices: list[_Choice]
-    model: str = ""
+    model: Annotated[str, msgspec.Meta(pattern=r"^[^\x00-\x1f]*$")] = ""
     usage: _Usage | None = None
 
 

@@ -128,6 +128,8 @@ def test_an_answer_with_a_word_is_not_taken_for_an_opening() -> None:
         ("http_401", "model_status", 1),
         ("malformed", "model_malformed", 1),
         ("not_completion", "model_malformed", 1),
+        ("absurd_tokens", "model_malformed", 1),
+        ("absurd_name", "model_malformed", 1),
         ("empty", "model_empty", 1),
         ("prose", "verdict_malformed", 2),
     ],
