@@ -14,7 +14,7 @@ from django.views.decorators.http import require_POST, require_safe
 from aml.context_processors import THEMES
 from aml.nav import explore_links
 from aml.pages import rules, samples, selectors, service, wire
-from contract.answers import MAX_BODY_BYTES
+from contract.answers import MAX_BODY_BYTES, RETRIED, RETRIED_ADD
 from contract.media import MAX_IMAGE_BYTES, MAX_IMAGE_SIDE, MAX_IMAGES_BYTES
 from contract.retry import LIMITS
 from evaluation.pipeline.baseline import TOP_K
@@ -64,6 +64,8 @@ def documentation(request: HttpRequest) -> HttpResponse:
         "quota": quota,
         "smoke_every": quota.smoke_interval_minutes * 60,
         "top_k": TOP_K,
+        "retried": sorted(RETRIED),
+        "retried_add": sorted(RETRIED_ADD - RETRIED),
         "api_guide": reverse("site:api_guide"),
     }
     return render(request, "site/documentation.html", context)
@@ -114,6 +116,7 @@ def privacy(request: HttpRequest) -> HttpResponse:
         "session_cookie": settings.SESSION_COOKIE_NAME,
         "session_age": settings.SESSION_COOKIE_AGE,
         "csrf_cookie": settings.CSRF_COOKIE_NAME,
+        "csrf_age": settings.CSRF_COOKIE_AGE,
         "year": _YEAR_S,
     }
     return render(request, "site/privacy.html", context)

@@ -3,6 +3,7 @@
 import pytest
 from django.core.management import call_command
 
+from contract.answers import RETRIED, RETRIED_ADD
 from submissions.models import Cycle
 from tests.builders import make_cycle
 from tests.site.markup import read_page
@@ -51,4 +52,13 @@ def test_names_the_quotas_of_the_cycle(client):
     make_cycle(smoke_interval_minutes=90, smoke_limit=12, full_limit=3, full_gap_days=7)
     text = read_page(client.get("/en/documentation/")).text()
     assert "at most 12 in a cycle" in text
-    assert "at most 3 in a cycle, a further one from 7 days" in text
+    assert "at most 3 in a cycle, each from 7 days" in text
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("language", ["en", "zh-hans"])
+def test_the_documentation_names_the_statuses_that_are_tried_again(client, language):
+    text = read_page(client.get(f"/{language}/documentation/")).text()
+    assert ", ".join(map(str, sorted(RETRIED))) in text
+    assert ", ".join(map(str, sorted(RETRIED_ADD - RETRIED))) in text
+    assert "5xx" not in text
