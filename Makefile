@@ -7,6 +7,7 @@ BIN := .venv/bin
 UV := $(BIN)/uv
 CATALOGUES := $(wildcard locale/*/LC_MESSAGES/django.po)
 COMPILED := $(CATALOGUES:.po=.mo)
+PORT ?= 8000
 LOCOMO ?= ../shared/data/locomo
 
 .DEFAULT_GOAL := help
@@ -23,8 +24,8 @@ demo: setup ## evaluate the reference memory server, or SERVER=http://..., and p
 locomo: setup ## the same on the whole LoCoMo file (LOCOMO=folder); prints wall time and peak memory
 	@$(BIN)/python -m aml.demo --bundle $(LOCOMO) --dataset locomo --figures
 
-serve: setup ## web server and workers for real use; settings come from the environment or .env
-	@$(BIN)/python manage.py serve
+serve: setup ## web server and workers for real use, on PORT; settings come from the environment or .env
+	@$(BIN)/python manage.py serve --port $(PORT)
 
 test: setup-test ## the whole suite, browser tests included
 	@$(BIN)/python -m pytest $(PYTEST_ARGS)

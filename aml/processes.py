@@ -95,7 +95,7 @@ class Fleet:
         self._tell_leash(str(process.pid))
         return program
 
-    def wait_until_answers(self, program: Program, url: str, *, within_s: float = 40.0) -> None:
+    def wait_until_answers(self, program: Program, url: str, *, within_s: float = 90.0) -> None:
         """Return when `url` answers 2xx; raise `StartFailed` when the program ends first or time runs out."""
         deadline = time.monotonic() + within_s
         while time.monotonic() < deadline:

@@ -49,6 +49,11 @@ def open_cycle() -> Cycle:
         board_date_kind=Cycle.BoardDate.MIDDLE,
         tracks=[Track.TEXTUAL],
         contact_email="organizer@example.org",
+        # Whoever tries a server of their own tries it often.
+        smoke_interval_minutes=0,
+        smoke_limit=1000,
+        full_limit=100,
+        full_gap_days=0,
     )
     Prize.objects.create(cycle=cycle, kind=Prize.Kind.FIRST, winners_per_track=1, amount_cny=20_000)
     return cycle

@@ -25,6 +25,30 @@ Progress = Callable[[str, int, int], None]
 """Told the stage, what is done of it and its total."""
 
 
+REFERENCE_SERVER = {
+    "system": "Reference server",
+    "version": "bm25-1",
+    "division": Division.OPEN_SOURCE,
+    "method_description": "BM25 over stored turns; of equal turns the newer one comes first.",
+    "public_description": "BM25 over stored turns",
+    "run_notes": "Started by the demo with `agentmem serve`.",
+    "repository": "https://example.org/reference-memory-server",
+    "commit": "0" * 39 + "1",
+    "original_authors": "Robertson and Walker (BM25, 1994)",
+    "technical_report": "https://example.org/reference-memory-server/report",
+    "method_changes": "None",
+    "models_used": "None",
+}
+OWN_SERVER = {
+    "system": "Your server",
+    "version": "as it runs now",
+    "division": Division.COMMERCIAL,
+    "method_description": "The server whose address was given to the demo.",
+    "public_description": "The server whose address was given to the demo",
+    "run_notes": "Started by you.",
+}
+
+
 class RoadBlocked(RuntimeError):
     """A step did not end as it should; the message holds the portal's own words."""
 
@@ -51,6 +75,7 @@ class Traveller:
     server_url: str
     server_key: str
     cycle: Cycle
+    is_reference: bool
     key: str = ""
     receipt: str = ""
     version: str = ""
@@ -116,10 +141,7 @@ class Traveller:
             "cycle": self.cycle.slug,
             "contact_name": "Demo participant",
             "contact_email": "participant@example.org",
-            "team": "Agent Memory Leaderboard",
-            "system": "Reference server",
-            "version": "bm25-1",
-            "division": Division.OPEN_SOURCE,
+            "team": "Demo team",
             "tracks": [Track.TEXTUAL],
             "add_url": f"{self.server_url}/add",
             "search_url": f"{self.server_url}/search",
@@ -129,16 +151,8 @@ class Traveller:
             "allow_plain_http": True,
             "add_concurrency": 16,
             "search_concurrency": 16,
-            "method_description": "BM25 over stored turns; of equal turns the newer one comes first.",
-            "public_description": "BM25 over stored turns",
-            "run_notes": "Started by the demo with `agentmem serve`.",
-            "repository": "https://example.org/reference-memory-server",
-            "commit": "0" * 39 + "1",
-            "original_authors": "Robertson and Walker (BM25, 1994)",
-            "technical_report": "https://example.org/reference-memory-server/report",
-            "method_changes": "None",
-            "models_used": "None",
             "stays_reachable": True,
+            **(REFERENCE_SERVER if self.is_reference else OWN_SERVER),
         }
 
 

@@ -8,6 +8,8 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
+import httpx
+
 from aml.demo import prepare
 from aml.demo.memory import PeakMemory
 from aml.demo.road import RoadBlocked, Traveller, approve, check_counts, publish
@@ -115,6 +117,8 @@ def _start(plan: Plan, fleet: Fleet, screen: Screen) -> Program:
     with screen.step("Start memory server, worker and web server"):
         if plan.starts_server:
             _start_memory_server(plan, fleet)
+        else:
+            _ask_health(plan.server)
         worker = fleet.start("worker", python("manage.py", "runworker"), log=logs / "worker.log")
         command = web_server(host="127.0.0.1", port=plan.web_port, workers=1)
         web = fleet.start("web server", command, log=logs / "web.log")
@@ -135,8 +139,19 @@ def _start_memory_server(plan: Plan, fleet: Fleet) -> None:
     fleet.wait_until_answers(server, f"{plan.server}/health")
 
 
+def _ask_health(server: str) -> None:
+    """A server that is not there is better named now than by two hours of retries. Any answer will do."""
+    try:
+        httpx.get(f"{server}/health", trust_env=False, timeout=10)
+    except httpx.HTTPError as error:
+        raise StartFailed(
+            f"Nothing answers at {server}/health ({type(error).__name__}). Start your memory server there first, "
+            "or correct the address after SERVER=."
+        ) from error
+
+
 def _walk(plan: Plan, facts: Facts, cycle: Cycle, worker: Program, screen: Screen) -> None:
-    traveller = Traveller(plan.site, plan.server, facts.server_key, cycle)
+    traveller = Traveller(plan.site, plan.server, facts.server_key, cycle, is_reference=plan.starts_server)
     with screen.step("Request access"):
         access_request = traveller.request_access()
         facts.receipt = f"/request-access/status/{traveller.receipt}/"
