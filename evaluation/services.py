@@ -60,11 +60,14 @@ def submit_job(
     return job
 
 
-def cancel_job(*, job: Job, actor: str, at: datetime, reason: str = "") -> Job:
+def cancel_job(*, job: Job, actor: str, at: datetime, key: LeaderboardKey | None = None, reason: str = "") -> Job:
     """End a job that nobody works on at once, or ask the worker that has it to stop. Receipts stay.
 
-    A job of which nothing was sent gets its slot back. Raises Refusal when the job has ended already.
+    A job of which nothing was sent gets its slot back. `key` is the one that asks; it needs the scope of the job's
+    mode. Raises Refusal `scope_missing`, or `job_ended` when the job has ended already.
     """
+    if key is not None:
+        require_scope(key, job.mode)
     with transaction.atomic():
         locked = Job.objects.select_for_update(of=("self",)).get(pk=job.pk)
         if not locked.is_active:

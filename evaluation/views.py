@@ -191,7 +191,7 @@ def cancel(request: HttpRequest, key: LeaderboardKey, pk: UUID) -> HttpResponse:
     """Cancel a run; the page beside the button has said what that costs."""
     job = _job_or_404(key, pk)
     try:
-        job = cancel_job(job=job, actor=f"key:{key.public_id}", at=timezone.now())
+        job = cancel_job(job=job, key=key, actor=f"key:{key.public_id}", at=timezone.now())
     except Refusal as refusal:
         messages.error(request, str(refusal.message))
     else:

@@ -11,7 +11,7 @@ from django.views.decorators.debug import sensitive_variables
 
 from submissions.audit import append_event
 from submissions.digests import peppered_digest
-from submissions.keys import is_valid
+from submissions.keys import is_valid, require_scope
 from submissions.materials import VERSION_FIELDS, Materials, check_materials
 from submissions.models import AccessRequest, Cycle, LeaderboardKey, System, Team, Version
 from submissions.outbox import queue_mail
@@ -54,9 +54,11 @@ def submit_access_request(
     """Make team, system, version and request from `materials`; only the digest of `receipt` is kept.
 
     With `existing_key` the version is for that key's team and cycle. Sending the same receipt twice gives the first
-    request. Raises Refusal `materials_closed`, `materials_invalid`, `division_differs`, `version_exists` or
-    `key_invalid`.
+    request. Raises Refusal `materials_closed`, `materials_invalid`, `division_differs`, `version_exists`,
+    `key_invalid` or `scope_missing`.
     """
+    if existing_key is not None:
+        require_scope(existing_key, "smoke")
     digest = receipt_digest(receipt)
     earlier = _sent_before(digest)
     if earlier is not None:

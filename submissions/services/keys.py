@@ -8,7 +8,7 @@ from django.db import transaction
 from django.utils.translation import gettext as _
 
 from submissions.audit import append_event
-from submissions.keys import SCOPES, is_valid, make_key
+from submissions.keys import SCOPES, is_valid, make_key, require_scope
 from submissions.models import AccessRequest, Cycle, KeyClaim, LeaderboardKey, Team, Version
 from submissions.outbox import queue_mail
 from submissions.refusals import Refusal
@@ -57,9 +57,10 @@ def claim_key(*, access_request: AccessRequest, at: datetime) -> str:
 def rotate_key(*, key: LeaderboardKey, actor: str, at: datetime) -> tuple[LeaderboardKey, str]:
     """Make the next key of the lineage and return it with its text; the old one works 24 hours longer.
 
-    Quotas, runs and versions follow the lineage. Raises Refusal `key_invalid`, or `key_superseded` when the key was
-    rotated before.
+    Quotas, runs and versions follow the lineage. Raises Refusal `scope_missing` for a key that may only read,
+    `key_invalid`, or `key_superseded` when the key was rotated before.
     """
+    require_scope(key, "smoke")
     lineage = locked_lineage(key)
     current = next(each for each in lineage if each.pk == key.pk)
     if not is_valid(current, at):

@@ -270,3 +270,12 @@ def test_every_receipt_is_listed(entrant: Entrant, keyed: Client, language: str)
         builders.send_something(job)
     page = text(keyed, f"/{language}/evaluation/runs/{job.pk}/receipts/")
     assert page.count("eval:x:chunk-0") == 3
+
+
+def test_a_key_that_may_only_read_cancels_nothing(entrant: Entrant, keyed: Client) -> None:
+    job = builders.start(entrant)
+    LeaderboardKey.objects.filter(pk=entrant.key.pk).update(scopes=["read"])
+    page = keyed.post(f"/en/evaluation/runs/{job.pk}/cancel/", follow=True)
+    assert "scope smoke" in page.content.decode()
+    job.refresh_from_db()
+    assert job.is_active

@@ -207,3 +207,11 @@ def test_rotation_by_api(client):
     assert send(client, "get", "me", **bearer(text)).status_code == 200
     assert LeaderboardKey.objects.filter(lineage=key.lineage).count() == 2
     assert Version.objects.for_key(LeaderboardKey.objects.exclude(pk=key.pk).get()).exists()
+
+
+def test_a_key_that_may_only_read_rotates_nothing_and_enters_no_version(client):
+    _key, text = make_key(scopes=["read"])
+    for path, data in (("me/rotate", None), ("access-requests", body(system="S2"))):
+        response = send(client, "post", path, data, **bearer(text))
+        assert (response.status_code, response.json()["detail"]["reason"]) == (403, "scope_missing")
+    assert LeaderboardKey.objects.count() == AccessRequest.objects.count() == 1

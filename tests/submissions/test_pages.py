@@ -274,3 +274,11 @@ class TestUnderAKey:
         new = LeaderboardKey.objects.exclude(pk=key.pk).get()
         assert (new.lineage, client.session[SESSION_NAME]) == (key.lineage, new.pk)
         assert not KEY.search(client.get(address("key")).content.decode())
+
+    def test_a_key_that_may_only_read_rotates_nothing_and_enters_no_version(self, client, address, posted):
+        _key, text = make_key(scopes=["read"])
+        self.open(client, address, text)
+        client.post(address("rotate_key"))
+        refused = client.post(address("request"), posted(system="S2"))
+        assert refused.status_code == 403
+        assert LeaderboardKey.objects.count() == AccessRequest.objects.count() == 1
