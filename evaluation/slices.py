@@ -251,7 +251,6 @@ class _JobEnded(Exception):
 
 
 def _fail(lease: Lease, fault: PlatformFault, at: datetime) -> SliceEnd:
-    log.error("job %s ends by a fault of the platform: %s", lease.job_id, fault)
     ended = end_job(
         job_id=lease.job_id,
         token=lease.token,
@@ -261,7 +260,10 @@ def _fail(lease: Lease, fault: PlatformFault, at: datetime) -> SliceEnd:
         detail={"code": fault.code, "got": fault.got},
         at=at,
     )
-    return SliceEnd.ENDED if ended else SliceEnd.LOST
+    if not ended:  # what looked like a fault was another worker's doing
+        return SliceEnd.LOST
+    log.error("job %s ended by a fault of the platform: %s", lease.job_id, fault)
+    return SliceEnd.ENDED
 
 
 @transaction.atomic

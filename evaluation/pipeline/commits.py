@@ -43,7 +43,7 @@ class GroupCommit(Generic[T]):
             batch, self._waiting = self._waiting[: self._limit], self._waiting[self._limit :]
             try:
                 await self._commit([result for result, _ in batch])
-            except Exception as error:
+            except BaseException as error:  # whatever it is: nobody may wait for ever
                 self._broken = error
                 _settle(batch + self._waiting, error)
                 self._waiting = []
@@ -51,7 +51,7 @@ class GroupCommit(Generic[T]):
                 _settle(batch, None)
 
 
-def _settle(batch: Sequence[tuple[object, asyncio.Future[None]]], error: Exception | None) -> None:
+def _settle(batch: Sequence[tuple[object, asyncio.Future[None]]], error: BaseException | None) -> None:
     for _, kept in batch:
         if kept.done():  # its caller was cancelled
             continue

@@ -42,8 +42,10 @@ def conversation(number: int, *, sessions: int = 3, questions: int = 10) -> dict
     return {"sample_id": f"talk-{number}", "conversation": talk, "qa": qa}
 
 
-def write_bundle(folder: Path, *, scopes: int = 3, sessions: int = 3, questions: int = 10) -> Path:
-    """Write a bundle of such conversations into `folder`."""
+def write_bundle(
+    folder: Path, *, scopes: int = 3, sessions: int = 3, questions: int = 10, smoke_scopes: int = 1
+) -> Path:
+    """Write a bundle of such conversations into `folder`; a smoke test takes the first `smoke_scopes` of them."""
     folder.mkdir(parents=True, exist_ok=True)
     talks = [conversation(n, sessions=sessions, questions=questions) for n in range(scopes)]
     (folder / "talks.json").write_text(json.dumps(talks))
@@ -57,7 +59,7 @@ def write_bundle(folder: Path, *, scopes: int = 3, sessions: int = 3, questions:
         "files": ["talks.json"],
         "licence": "CC0-1.0",
         "source": "the tests",
-        "smoke_scopes": ["talk-0"],
+        "smoke_scopes": [f"talk-{n}" for n in range(smoke_scopes)],
     }
     (folder / "bundle.json").write_text(json.dumps(manifest))
     return folder
