@@ -18,7 +18,7 @@ from typing import Any, TypedDict, TypeVar
 from contract.jsonreader import Broken, read_object
 from contract.memories import Memory, read_memories
 from contract.messages import AddRequest, SearchRequest, Track
-from contract.verdicts import Reason, Verdict, excerpt
+from contract.verdicts import MAX_GOT, Reason, Verdict, excerpt
 
 __all__ = [
     "MAX_BODY_BYTES",
@@ -46,6 +46,7 @@ RETRIED_ADD = RETRIED | {409, 524}
 TASK_ID_PATTERN = r"^[A-Za-z0-9][A-Za-z0-9._~:-]{0,199}$"
 _TASK_ID = re.compile(TASK_ID_PATTERN)
 _CHARSET = re.compile(r'charset\s*=\s*"?([^";\s]+)', re.IGNORECASE)
+_HALF_OF_GOT = (MAX_GOT - len("sent , came ")) // 2
 _UTF8 = frozenset({"utf-8", "utf8", "us-ascii"})
 Found = TypeVar("Found")
 
@@ -250,7 +251,12 @@ def _check_echo(document: dict[str, Any], request: AddRequest) -> None:
         if not isinstance(echo, str):
             raise Broken("echo_type", excerpt(echo), field)
         if echo != getattr(request, field):
-            raise Broken("echo_mismatch", excerpt(echo), field)
+            raise Broken("echo_mismatch", _sent_and_came(getattr(request, field), echo), field)
+
+
+def _sent_and_came(sent: str, came: str) -> str:
+    """Quote both, each short enough that the other is seen as well."""
+    return f"sent {excerpt(sent, _HALF_OF_GOT)}, came {excerpt(came, _HALF_OF_GOT)}"
 
 
 def _read_task_id(document: dict[str, Any]) -> str:

@@ -40,8 +40,8 @@ class Reason:
             object.__setattr__(self, "got", self.got[: MAX_GOT - 1] + "…")
 
 
-def excerpt(value: object) -> str:
-    """Return `value` as one line of at most 300 characters that is safe to print.
+def excerpt(value: object, length: int = MAX_GOT) -> str:
+    """Return `value` as one line of at most `length` characters that is safe to print.
 
     Text is quoted as JSON, so that control characters, spaces at the ends and look-alikes can be seen.
     """
@@ -56,7 +56,7 @@ def excerpt(value: object) -> str:
     else:
         text = _number(value)
     text = "".join(c if c.isprintable() else f"\\u{ord(c):04x}" for c in text)
-    return text if len(text) <= MAX_GOT else text[: MAX_GOT - 1] + "…"
+    return text if len(text) <= length else text[: length - 1] + "…"
 
 
 def _number(value: object) -> str:

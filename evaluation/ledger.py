@@ -13,7 +13,7 @@ from contract.answers import SearchOutcome
 from contract.memories import Memory
 from contract.messages import content_text
 from contract.retry import GiveUp
-from contract.verdicts import Verdict
+from contract.verdicts import MAX_GOT, Reason, Verdict
 from evaluation.database_thread import DatabaseThread
 from evaluation.evidence.sealing import pack_body
 from evaluation.lease import Lease, fence
@@ -126,7 +126,7 @@ class DatabaseLedger:
             bytes_received=receipt.bytes_received,
             verdict=receipt.verdict,
             reason_code=receipt.reason_code,
-            reason_got=reason.got if reason else "",
+            reason_got=_placed(reason) if reason else "",
             resolved_address=receipt.resolved_address,
             flags=list(receipt.flags),
         )
@@ -217,6 +217,11 @@ def _keep_bodies(attempts: Sequence[Attempt], receipts: Sequence[Receipt]) -> No
         ResponseBody.objects.bulk_create(bodies)
 
 
+def _placed(reason: Reason) -> str:
+    """What came, with the place in the answer before it."""
+    return ": ".join(part for part in (reason.where, reason.got) if part)[:MAX_GOT]
+
+
 def _is_retrieval(attempt: Attempt) -> bool:
     return attempt.state.done and isinstance(attempt.event, PlannedSearch)
 
@@ -228,6 +233,7 @@ def _detail(attempt: Attempt, decision: GiveUp) -> dict[str, Any]:
         "kind": str(receipt.kind),
         "request_id": _request_id(attempt.event),
         "user_id": attempt.event.request.user_id,
+        "question": f"{attempt.scope}.{attempt.event.ordinal}" if isinstance(attempt.event, PlannedSearch) else "",
         "code": reason.code,
         "got": reason.got,
         "where": reason.where,

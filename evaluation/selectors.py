@@ -137,7 +137,11 @@ def _queue_position(job: Job) -> int | None:
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """Why a run failed, for people; `got` is a quotation without translation, `where` names the request."""
+    """Why a run failed, for people; `got` is a quotation without translation.
+
+    `where` is the place in the answer, such as ``data[3].id``. `kind`, `request_id`, `user_id` and `question` name the
+    call: a Search has no request id, but a question, numbered as on the page of the run's questions.
+    """
 
     code: str
     title: str
@@ -147,6 +151,9 @@ class Failure:
     http_status: int | None
     kind: str
     request_id: str
+    user_id: str
+    question: str
+    where: str
     blame: str
 
 
@@ -165,6 +172,9 @@ def failure_of(job: Job) -> Failure | None:
         http_status=detail.get("http_status"),
         kind=str(detail.get("kind", "")),
         request_id=str(detail.get("request_id", "")),
+        user_id=str(detail.get("user_id", "")),
+        question=str(detail.get("question", "")),
+        where=str(detail.get("where", "")),
         blame=job.blame,
     )
 

@@ -84,7 +84,10 @@ class FailureAnswer(serializers.Serializer):
     advice = serializers.CharField()
     http_status = serializers.IntegerField(allow_null=True)
     kind = serializers.CharField()
-    request_id = serializers.CharField()
+    request_id = serializers.CharField(help_text="of an Add; empty for a Search, which has none")
+    user_id = serializers.CharField()
+    question = serializers.CharField(help_text="of a Search: the question's number on the page of the run's questions")
+    where = serializers.CharField(help_text="the place in the answer, such as data[3].id")
     blame = serializers.ChoiceField(choices=Job.Blame.choices)
 
 

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from evaluation.models import Event, Item, Job, PublicationReview, QuotaEntry, Receipt, Release, Result, StageProgress
+from evaluation.selectors import failure_of
 from tests.engine.conftest import Memory, running_memory
 from tests.engine.suite import make_job, make_version, open_test_release, write_bundle
 from tests.engine.test_run import QUESTIONS, run_to_end
@@ -75,7 +76,11 @@ def test_a_wrong_echo_ends_the_job_with_its_code_and_spends_the_slot(job: Job, m
     run_to_end(job)
 
     assert (job.state, job.blame, job.failure_code) == ("failed", "participant", "echo_mismatch")
-    assert job.failure_detail["got"] == '"another"'
+    sent = f"eval:{job.pk.hex}:"
+    assert job.failure_detail["where"] == "session_id"
+    assert job.failure_detail["got"].startswith(f'sent "{sent}')
+    assert job.failure_detail["got"].endswith('", came "another"')
+    assert Receipt.objects.exclude(reason_code="").get(job=job).reason_got.startswith(f'session_id: sent "{sent}')
     assert job.failure_detail["http_status"] == 200
     assert job.failure_detail["kind"] == "add"
     assert job.failure_detail["request_id"].startswith(f"eval:{job.pk.hex}:")
@@ -96,6 +101,23 @@ def test_a_broken_search_answer_makes_its_item_the_participants_error(job: Job, 
     assert (failed.error_code, failed.score) == ("data_missing", 0.0)
     assert Event.objects.get(scope=failed.scope, ordinal=failed.ordinal).state == "failed"
     assert Item.objects.filter(job=job, state="pending").count() == QUESTIONS - 1
+
+
+def test_a_memory_without_an_id_is_found_by_its_place_its_user_and_its_question(job: Job, memory: Memory) -> None:
+    def no_id(path: str, request: dict[str, Any], times: int) -> tuple[int, bytes] | None:
+        data = [{"id": "1", "content": "a"}, {"content": "b"}]
+        return (200, json.dumps({"data": data}).encode()) if path == "/search" else None
+
+    memory.fault = no_id
+    run_to_end(job)
+
+    failure = failure_of(job)
+    assert failure is not None
+    assert (failure.code, failure.where, failure.got) == ("id_missing", "data[1].id", "object with content")
+    assert (failure.kind, failure.request_id) == ("search", "")
+    failed = Item.objects.select_related("scope").get(job=job, state="participant_error")
+    assert failure.question == f"{failed.scope.ordinal}.{failed.ordinal}"
+    assert failure.user_id == failed.scope.user_id
 
 
 def test_a_wrong_key_is_named_and_shown_nowhere(release: Release, memory: Memory) -> None:
