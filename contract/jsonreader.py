@@ -16,7 +16,7 @@ import jiter
 
 from contract.verdicts import Reason, excerpt
 
-__all__ = ["MAX_DEPTH", "Broken", "as_object", "check_values", "has_nul", "parse", "read_object"]
+__all__ = ["MAX_DEPTH", "Broken", "has_nul", "read_object"]
 
 MAX_DEPTH = 64
 """Containers inside one another, the root being the first."""
@@ -43,39 +43,25 @@ def read_object(body: bytes) -> dict[str, Any]:
     json_too_deep, lone_surrogate, nul_character, not_object. Nothing else is raised for any bytes.
     Source: RFC 8259, and the wire contract's rules on bodies, which are narrower.
     """
-    document = parse(body)
-    check_values(body, document)
-    return as_object(document)
-
-
-def parse(body: bytes) -> Any:
-    """Return the JSON document in `body`, of which `check_values` has yet to look at the values. Raises `Broken`."""
     if not body or body.isspace():
         raise Broken("empty_body")
     if body.startswith(_BOM):
         raise Broken("bom")
     try:
-        return jiter.from_json(body, catch_duplicate_keys=True, allow_inf_nan=False, cache_mode="keys")
+        document = jiter.from_json(body, catch_duplicate_keys=True, allow_inf_nan=False, cache_mode="keys")
     except (ValueError, RecursionError):
-        return _read_slowly(body)
+        document = _read_slowly(body)
+    else:
+        if has_nul(body) or not _is_shallow_and_finite(document):
+            _walk(document)
+    if not isinstance(document, dict):
+        raise Broken("not_object", excerpt(document))
+    return document
 
 
 def has_nul(body: bytes) -> bool:
     """Tell whether a string in `body` may hold U+0000, which JSON can only write as an escape."""
     return b"\\" in body and b"\\u0000" in body  # the first search is many times quicker, and often enough
-
-
-def check_values(body: bytes, document: Any) -> None:
-    """Refuse what `jiter` lets through: infinite numbers, U+0000, too many levels. Raises `Broken`."""
-    if has_nul(body) or not _is_shallow_and_finite(document):
-        _walk(document)
-
-
-def as_object(document: Any) -> dict[str, Any]:
-    """Return `document` if it is a JSON object. Raises `Broken`."""
-    if not isinstance(document, dict):
-        raise Broken("not_object", excerpt(document))
-    return document
 
 
 def _is_shallow_and_finite(document: Any) -> bool:

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import msgspec
 
-from contract.jsonreader import Broken, as_object, check_values, has_nul, parse
+from contract.jsonreader import Broken, has_nul, read_object
 from contract.media import MAX_IMAGES_BYTES, read_image
 from contract.messages import ImagePart, ImageUrl, Part, TextPart, Track
 from contract.verdicts import excerpt
@@ -41,8 +41,11 @@ class Memory(msgspec.Struct, frozen=True):
     created_at: Annotated[str, msgspec.Meta(max_length=MAX_CREATED_AT)] | int | float | None = None
 
 
-_MEMORIES = tuple[Memory, ...]
-_INFINITIES = frozenset({math.inf, -math.inf})
+class _Answer(msgspec.Struct):
+    data: tuple[Memory, ...]
+
+
+_DECODER = msgspec.json.Decoder(_Answer)
 
 
 def read_memories(body: bytes, *, top_k: int, track: Track) -> Found:
@@ -52,38 +55,43 @@ def read_memories(body: bytes, *, top_k: int, track: Track) -> Found:
     Raises `Broken` with a code of `read_object`, or one of data_missing, data_type, too_many_items, item_type,
     id_*, content_*, part_*, image_*, images_total_too_large, score_type, created_at_type.
     """
-    document = parse(body)
-    memories = _convert(document, top_k)
-    if memories is None or has_nul(body) or not _is_all_of(memories, document):
-        check_values(body, document)
-    if memories is None:
-        return _read_one_by_one(as_object(document), top_k, track)
-    return memories, _flags(memories)
+    memories = _read_at_once(body, top_k)
+    if memories is not None:
+        return memories, _flags(memories)
+    return _read_one_by_one(read_object(body), top_k, track)
 
 
-def _convert(document: Any, top_k: int) -> tuple[Memory, ...] | None:
-    """Return the memories of an answer of text alone in which nothing is wrong, else None. The quick way."""
-    data = document.get("data") if document.__class__ is dict else None
-    if data.__class__ is not list or len(data) > top_k:
-        return None
+def _read_at_once(body: bytes, top_k: int) -> tuple[Memory, ...] | None:
+    """Return the memories of a body that holds text alone, nothing else and nothing wrong; None for any other."""
     try:
-        memories = msgspec.convert(data, _MEMORIES)
-    except (msgspec.ValidationError, RecursionError):
+        memories = _DECODER.decode(body).data
+    except (msgspec.DecodeError, RecursionError, UnicodeError):
+        return None
+    if len(memories) > top_k or has_nul(body):
         return None
     for memory in memories:
         content = memory.content
         if content.__class__ is not str or content.isspace() or memory.id.isspace():
             return None
-    return memories
+    return memories if _count_strings(body) == _expected_strings(memories) else None
 
 
-def _is_all_of(memories: tuple[Memory, ...], document: dict[str, Any]) -> bool:
-    """Tell whether `document` holds nothing but `memories`, all of whose numbers are finite."""
-    scores = [memory.score for memory in memories if memory.score is not None]
+def _count_strings(body: bytes) -> int:
+    """Return how many strings, keys included, stand in a JSON document; -1 where that takes more than counting."""
+    if b"\\" not in body:
+        return body.count(b'"') // 2
+    if b"\\\\" in body:  # an escaped backslash before a quotation mark would be taken for an escaped mark
+        return -1
+    return (body.count(b'"') - body.count(b'\\"')) // 2
+
+
+def _expected_strings(memories: tuple[Memory, ...]) -> int:
+    """Return how many strings these memories are written with. A body with more of them holds a key twice, or one
+    that the decoder passed over."""
     times = [memory.created_at for memory in memories if memory.created_at is not None]
-    if len(document) != 1 or sum(map(len, document["data"])) != 2 * len(memories) + len(scores) + len(times):
-        return False
-    return _INFINITIES.isdisjoint(scores) and _INFINITIES.isdisjoint(times)
+    scores = [1 for memory in memories if memory.score is not None]
+    texts = [1 for time in times if time.__class__ is str]
+    return 1 + 4 * len(memories) + len(scores) + len(times) + len(texts)
 
 
 def _read_one_by_one(document: dict[str, Any], top_k: int, track: Track) -> Found:

@@ -46,7 +46,7 @@ def test_the_quick_way_and_the_careful_one_agree(document: dict[str, Any], track
     # as a peer may write an infinite number that a reader of JSON takes
     body = json.dumps(document).replace("-Infinity", "-1e999").replace("Infinity", "1e999").encode()
     quick = read(body, track)
-    with mock.patch.object(memories, "_convert", return_value=None):
+    with mock.patch.object(memories, "_read_at_once", return_value=None):
         careful = read(body, track)
     assert quick == careful
 
@@ -64,3 +64,50 @@ def test_an_answer_of_text_is_read_without_the_careful_way() -> None:
     body = json.dumps({"data": [{"id": "a", "content": "x", "score": 1, "created_at": "now"}]}).encode()
     with mock.patch.object(memories, "_read_one_by_one", side_effect=AssertionError):
         assert read(body, "textual").verdict is Verdict.OK
+
+
+ANSWER = (
+    '{"data": [{"id": "a", "content": "say \\"hi\\"\\n 你好", "score": 1.5, "created_at": "2024"}, '
+    '{"id": "b", "content": "x", "score": 1, "created_at": 7}]}'
+).encode()
+PIECES = (
+    b'"',
+    b"\\",
+    b'\\"',
+    b"\\\\",
+    b"\\u0000",
+    b"\0",
+    b"\xff",
+    b"\xed\xa0\x80",
+    b"\\ud800",
+    b",",
+    b"{",
+    b"]",
+    b"1e999",
+)
+KEYS = (b'"id": "c", ', b'"score": 2, ', b'"score": null, ', b'"more": {"a": [1e999]}, ', b'"\\u0069d": "c", ')
+
+
+@given(
+    st.lists(st.tuples(st.integers(0, len(ANSWER)), st.integers(0, 3), st.sampled_from(PIECES)), max_size=3),
+    st.sampled_from((b"", *KEYS)),
+    st.integers(0, 1),
+)
+def test_both_ways_agree_on_a_body_that_was_tampered_with(
+    edits: list[tuple[int, int, bytes]], key: bytes, item: int
+) -> None:
+    body = ANSWER
+    for at, cut, piece in edits:
+        body = body[:at] + piece + body[at + cut :]
+    opened = (b'{"id": "a"', b'{"id": "b"')[item]
+    body = body.replace(opened, b"{" + key + opened[1:])
+    quick = read(body, "textual")
+    with mock.patch.object(memories, "_read_at_once", return_value=None):
+        assert quick == read(body, "textual")
+
+
+@pytest.mark.parametrize("key", KEYS)
+def test_a_field_beside_the_known_ones_or_twice_is_seen_by_counting(key: bytes) -> None:
+    body = ANSWER.replace(b'{"id": "b"', b"{" + key + b'"id": "b"')
+    assert memories._read_at_once(ANSWER, 4) is not None
+    assert memories._read_at_once(body, 4) is None
