@@ -11,6 +11,7 @@ from django.template.loader import render_to_string
 from django.template.response import TemplateResponse
 from django.urls import URLPattern, path, reverse
 from django.utils import timezone
+from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
@@ -18,6 +19,7 @@ from django.utils.translation import gettext_lazy
 from benchmarks.models import Bundle
 from evaluation import gate, reviews, selectors, services
 from evaluation.models import Job, PublicationReview, QuotaAccount, QuotaEntry, Receipt, Release, Result
+from evaluation.questionadmin import QuestionPages
 from evaluation.releases import compare_baseline, describe_baseline, open_release
 from submissions.decisions import Decision, DecisionCall, DecisionsMixin, ReadOnlyAdmin, actor_of
 from submissions.models import Track
@@ -46,14 +48,14 @@ def _end(call: DecisionCall) -> None:
 
 
 @admin.register(Job)
-class JobAdmin(DecisionsMixin, ReadOnlyAdmin):
+class JobAdmin(QuestionPages, DecisionsMixin, ReadOnlyAdmin):
     """A run: read only, but for stopping it."""
 
     list_display = ("run_label", "version", "track", "mode", "runner", "state", "stage", "blame", "created_at")
     list_filter = ("state", "mode", "track", "runner", "blame", "cycle")
     search_fields = ("id", "run_label", "version__label", "version__system__name", "failure_code")
     list_select_related = ("version__system",)
-    readonly_fields = ("progress_table", "heartbeat_at", "code_sha256", "receipts_table")
+    readonly_fields = ("progress_table", "questions_link", "heartbeat_at", "code_sha256", "receipts_table")
     decisions = (
         Decision(
             name="cancel",
@@ -77,6 +79,12 @@ class JobAdmin(DecisionsMixin, ReadOnlyAdmin):
     def progress_table(self, job: Job) -> SafeString:
         context = {"status": selectors.job_status(job, timezone.now()), "job": job}
         return render_to_string("evaluation/admin/progress.html", context)
+
+    @admin.display(description=gettext_lazy("questions"))
+    def questions_link(self, job: Job) -> SafeString:
+        return format_html(
+            '<a href="{}">{}</a>', reverse("admin:evaluation_job_questions", args=[job.pk]), _("Open each question")
+        )
 
     @admin.display(description=gettext_lazy("receipts"))
     def receipts_table(self, job: Job) -> SafeString:
