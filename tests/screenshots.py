@@ -1,75 +1,35 @@
 """`make screenshots`: each page in both languages, both themes and two widths, into var/screenshots.
 
-Fails when a page overflows sideways, when a character has no glyph, or when axe finds something.
+Fails when a page overflows sideways, when a character has no glyph, when axe finds something, or when a page answers
+otherwise than it should.
 """
 
 import sys
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from axe_playwright_python.sync_playwright import Axe
-from playwright.sync_api import BrowserContext, Page
+from playwright.sync_api import Browser, BrowserContext, Page
 
 from tests.chromium import chromium
 from tests.glyphs import Glyphs
 from tests.portal_process import ROOT, running_portal
+from tests.shots import LANGUAGES, LISTS, THEMES, WIDTHS, Shot, organizer_shots, shots
 
-LANGUAGES = ("en", "zh-hans")
-THEMES = ("light", "dark")
-WIDTHS = (360, 1440)
 OUTPUT = ROOT / "var" / "screenshots"
+AXE = Axe()
 
 
-@dataclass(frozen=True, slots=True)
-class Shot:
-    """A page: `path` follows the language prefix."""
-
-    name: str
-    path: str
-    has_axe: bool = True
-
-
-def shots(facts: dict[str, Any]) -> list[Shot]:
-    """Every page of the portal, in the state in which the demo leaves it."""
-    return [
-        Shot("home", "/"),
-        Shot("leaderboard", "/leaderboard/"),
-        Shot("board", facts["board"]),
-        Shot("entry", facts["entry"]),
-        Shot("guide", "/guide/"),
-        Shot("documentation", "/documentation/"),
-        Shot("api-guide", "/api-guide/"),
-        Shot("benchmarks", "/benchmarks/"),
-        Shot("request-access", "/request-access/"),
-        Shot("request-status", facts["receipt"]),
-        Shot("evaluation", "/evaluation/"),
-        Shot("job", facts["job"]),
-        Shot("status", "/status/"),
-        Shot("privacy", "/privacy/"),
-        Shot("not-found", "/no-such-page/"),
-    ]
-
-
-def organizer_shots() -> list[Shot]:
-    """The organizers' pages are Django's admin; axe's findings in Django's own templates are not ours to mend."""
-    return [
-        Shot("admin", "/admin/", has_axe=False),
-        Shot("admin-requests", "/admin/submissions/accessrequest/", has_axe=False),
-        Shot("admin-reviews", "/admin/evaluation/publicationreview/", has_axe=False),
-    ]
-
-
-def findings(page: Page, shot: Shot, glyphs: Glyphs) -> Iterator[str]:
+def findings(page: Page, glyphs: Glyphs, *, is_examined: bool) -> Iterator[str]:
     """What is wrong with the page as it stands in the browser."""
     wide = page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
     if wide > 0:
         yield f"overflows sideways by {wide} px"
     if missing := glyphs.missing(page.evaluate("document.body.innerText")):
         yield f"characters without a glyph: {missing}"
-    if shot.has_axe:
-        for violation in Axe().run(page).response["violations"]:
+    if is_examined:
+        for violation in AXE.run(page).response["violations"]:
             targets = [node["target"] for node in violation["nodes"]][:3]
             yield f"axe {violation['id']}: {violation['help']} {targets}"
 
@@ -87,25 +47,94 @@ def sign_in(context: BrowserContext, facts: dict[str, Any]) -> None:
     page.close()
 
 
+def prepare(context: BrowserContext, facts: dict[str, Any]) -> dict[str, str]:
+    """Send a request and ask for changes of it, add its address to `facts`; return the page of a row of each list."""
+    page, site = context.new_page(), facts["site"]
+    body = {
+        "contact_name": "Li Ming",
+        "contact_email": "li@example.org",
+        "team": "Second team",
+        "system": "Second",
+        "version": "2.0",
+        "division": "commercial",
+        "tracks": ["textual"],
+        "auth_scheme": "none",
+        "add_url": f"{facts['server']}/add",
+        "search_url": f"{facts['server']}/search",
+        "stays_reachable": True,
+        "method_description": "Keeps all.",
+        "public_description": "Keeps all.",
+        "run_notes": "None.",
+        "cycle": facts["cycle"],
+    }
+    answer = context.request.post(f"{site}/api/v1/access-requests", data=body)
+    assert answer.status == 201, answer.text()
+    facts["waiting"] = f"/request-access/status/{answer.json()['receipt']}/"
+    page.goto(f"{site}/en/admin/submissions/accessrequest/{answer.json()['id']}/decide/request-changes/")
+    page.locator("textarea[name=reason]").fill("Please add the regions of your servers.")
+    page.locator("form:has(textarea[name=reason]) [type=submit]").click()
+    rows = {
+        each: first_link(page, f"{site}/en/admin/{each}/", "#result_list tbody a[href*='/change/']") for each in LISTS
+    }
+    questions = site + "/en" + rows["evaluation/job"].replace("/change/", "/questions/")
+    rows["question"] = first_link(page, questions, "#content a[href*='/questions/']:not([href$='/questions/'])")
+    page.close()
+    return rows
+
+
+def first_link(page: Page, address: str, selector: str) -> str:
+    """Where the first such link leads, without the language."""
+    page.goto(address)
+    found = page.evaluate("selector => document.querySelector(selector)?.pathname", selector)
+    assert found, f"{address} has no {selector}"
+    return str(found).removeprefix("/en")
+
+
+def take(page: Page, shot: Shot, address: str, picture: Path) -> Iterator[str]:
+    """Take one picture and yield what is wrong with the answer."""
+    response = page.goto(address, wait_until="load")
+    if shot.act:
+        with page.expect_navigation(wait_until="load"):
+            page.evaluate(shot.act)
+    elif response is not None and response.status != shot.status:
+        yield f"answers {response.status} instead of {shot.status}"
+    page.screenshot(path=picture, full_page=True)
+
+
+def take_all(browser: Browser, theme: str, facts: dict[str, Any], rows: dict[str, str], glyphs: Glyphs) -> list[str]:
+    """All pictures of one theme; returns the findings."""
+    wrong: list[str] = []
+    signed_in = browser.new_context(color_scheme=theme)  # type: ignore[arg-type]
+    sign_in(signed_in, facts)
+    visitors = {"key": signed_in.new_page(), "nobody": browser.new_context(color_scheme=theme).new_page()}  # type: ignore[arg-type]
+    for shot in [*shots(facts), *organizer_shots(rows)]:
+        page = visitors[shot.visitor]
+        for language in LANGUAGES:
+            for width in WIDTHS:
+                if shot.is_taken(theme, width):
+                    page.set_viewport_size({"width": width, "height": 900})
+                    picture = OUTPUT / f"{shot.title}.{language}.{theme}.{width}.png"
+                    found = [*take(page, shot, f"{facts['site']}/{language}{shot.path}", picture)]
+                    found += findings(page, glyphs, is_examined=shot.is_examined(theme, width))
+                    wrong += [f"{picture.name}: {text}" for text in found]
+    for page in visitors.values():
+        page.context.close()
+    return wrong
+
+
 def main() -> int:
     """Take all pictures; the exit code is 1 when anything was found."""
     wrong: list[str] = []
     glyphs = Glyphs()
+    for old in OUTPUT.glob("*.png"):
+        old.unlink()
     with running_portal(OUTPUT / "run", "--stay") as facts, chromium() as browser:
-        pages = [*shots(facts), *organizer_shots()]
+        context = browser.new_context()
+        sign_in(context, facts)
+        rows = prepare(context, facts)
+        context.close()
         for theme in THEMES:
-            context = browser.new_context(color_scheme=theme)  # type: ignore[arg-type]
-            sign_in(context, facts)
-            page = context.new_page()
-            for language in LANGUAGES:
-                for width in WIDTHS:
-                    page.set_viewport_size({"width": width, "height": 900})
-                    for shot in pages:
-                        page.goto(f"{facts['site']}/{language}{shot.path}", wait_until="load")
-                        picture = OUTPUT / f"{shot.name}.{language}.{theme}.{width}.png"
-                        page.screenshot(path=picture, full_page=True)
-                        wrong += [f"{picture.name}: {text}" for text in findings(page, shot, glyphs)]
-            context.close()
+            wrong += take_all(browser, theme, facts, rows, glyphs)
     print(f"{len(list(OUTPUT.glob('*.png')))} pictures in {Path(OUTPUT).relative_to(ROOT)}, {len(wrong)} findings")
     print("\n".join(wrong))
     return bool(wrong)
