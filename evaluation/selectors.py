@@ -12,6 +12,7 @@ from django.utils.translation import gettext_lazy, ngettext
 
 from benchmarks.datasets.model import CAPABILITIES
 from benchmarks.datasets.registry import DATASETS
+from contract.auth import AuthScheme, auth_header
 from evaluation.failures import failure_text
 from evaluation.gate import GateCheck, read_checks
 from evaluation.models import Item, Job, PublicationReview, Receipt, Result, StageProgress
@@ -140,7 +141,8 @@ class Failure:
     """Why a run failed, for people; `got` is a quotation without translation.
 
     `where` is the place in the answer, such as ``data[3].id``. `kind`, `request_id`, `user_id` and `question` name the
-    call: a Search has no request id, but a question, numbered as on the page of the run's questions.
+    call: a Search has no request id, but a question, numbered as on the page of the run's questions. `sent` says how
+    the platform proved itself where the server did not believe it, without the key.
     """
 
     code: str
@@ -154,6 +156,7 @@ class Failure:
     user_id: str
     question: str
     where: str
+    sent: str
     blame: str
 
 
@@ -175,8 +178,23 @@ def failure_of(job: Job) -> Failure | None:
         user_id=str(detail.get("user_id", "")),
         question=str(detail.get("question", "")),
         where=str(detail.get("where", "")),
+        sent=_credential_text(job) if job.failure_code in _NOT_BELIEVED else "",
         blame=job.blame,
     )
+
+
+_NOT_BELIEVED: Final = frozenset({"auth_failed", "access_denied"})
+
+
+def _credential_text(job: Job) -> str:
+    """The header that carried the Memory System Key of the run's version, by name and scheme."""
+    header = auth_header(AuthScheme(job.version.auth_scheme), "")
+    if header is None:
+        return _("No key: version %(version)s declares no authentication.") % {"version": job.version.label}
+    words = _(
+        "%(header)s, with the Memory System Key of version %(version)s. Compare both with your server's settings."
+    )
+    return words % {"header": ": ".join(header).rstrip(": "), "version": job.version.label}
 
 
 @dataclass(frozen=True, slots=True)

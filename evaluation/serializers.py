@@ -88,6 +88,7 @@ class FailureAnswer(serializers.Serializer):
     user_id = serializers.CharField()
     question = serializers.CharField(help_text="of a Search: the question's number on the page of the run's questions")
     where = serializers.CharField(help_text="the place in the answer, such as data[3].id")
+    sent = serializers.CharField(help_text="how the platform proved itself, where it was refused; never the key")
     blame = serializers.ChoiceField(choices=Job.Blame.choices)
 
 

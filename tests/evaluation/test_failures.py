@@ -1,9 +1,11 @@
 """What the page and the API say of the call that ended a run."""
 
+import pytest
 from django.test import Client
 from django.utils import timezone
 
 from evaluation.payloads import job_payload
+from submissions.models import Version
 from tests.evaluation import builders
 from tests.evaluation.builders import Entrant
 
@@ -22,3 +24,23 @@ def test_a_search_that_failed_is_named_by_place_user_and_question(entrant: Entra
     failure = job_payload(job, timezone.now())["failure"]
     assert {name: failure[name] for name in call} == call
     assert failure["where"] == "data[3].id"
+
+
+@pytest.mark.parametrize(
+    ("scheme", "sent"),
+    [
+        ("bearer", "Authorization: Bearer, with the Memory System Key of version"),
+        ("token", "Authorization: Token, with the Memory System Key of version"),
+        ("x_api_key", "X-Api-Key, with the Memory System Key of version"),
+        ("none", "No key: version"),
+    ],
+)
+def test_a_refused_key_is_told_with_the_scheme_that_was_sent(
+    entrant: Entrant, keyed: Client, scheme: str, sent: str
+) -> None:
+    job = builders.start(entrant)
+    detail = {"kind": "add", "request_id": "eval:r:1", "got": "HTTP 401", "http_status": 401}
+    builders.finish(job, state="failed", blame="participant", code="auth_failed", detail=detail)
+    Version.objects.filter(pk=job.version_id).update(auth_scheme=scheme)
+
+    assert sent in keyed.get(f"{HOME}runs/{job.pk}/").content.decode()
