@@ -7,8 +7,14 @@ import sys
 
 def main() -> None:
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "aml.settings")
+    from django.conf import settings
+    from django.core.exceptions import ImproperlyConfigured
     from django.core.management import execute_from_command_line
 
+    try:
+        bool(settings.DEBUG)  # the first one that is asked for reads them all
+    except ImproperlyConfigured as error:
+        sys.exit(f"Settings: {error}")
     execute_from_command_line(sys.argv)
 
 

@@ -7,13 +7,14 @@ default that runs on one machine without a server; with `DEBUG` off, what protec
 from pathlib import Path
 from urllib.parse import urlsplit
 
-import environ
 from django.core.exceptions import ImproperlyConfigured
 from django.utils.translation import gettext_lazy as _
 
+from aml.environment import Environment
+
 BASE_DIR = Path(__file__).resolve().parent.parent
 
-env = environ.Env()
+env = Environment()
 if (BASE_DIR / ".env").exists():
     env.read_env(str(BASE_DIR / ".env"))
 
@@ -31,7 +32,10 @@ def _secret(name: str, development: str) -> str:
 # Where this runs -----------------------------------------------------------------------------------------------------
 DEBUG = env.bool("DEBUG", default=True)
 VAR_DIR = Path(env.str("AML_VAR_DIR", default=str(BASE_DIR / "var"))).resolve()
-VAR_DIR.mkdir(parents=True, exist_ok=True)
+try:
+    VAR_DIR.mkdir(parents=True, exist_ok=True)
+except OSError as error:
+    raise ImproperlyConfigured(f"AML_VAR_DIR can't be made ({error.strerror}). Expected a writable folder.") from None
 
 SECRET_KEY = _secret("SECRET_KEY", "development-only-" + "0" * 50)
 ALLOWED_HOSTS = env.list("ALLOWED_HOSTS", default=["localhost", "127.0.0.1", "[::1]"] if DEBUG else [])
@@ -266,12 +270,15 @@ LOGGING = {
     "filters": {
         "redact": {"()": "contract.redaction.RedactingFilter"},
         "receipts": {"()": "submissions.logs.ReceiptFilter"},
+        "strangers": {"()": "aml.logs.StrangersFilter"},
     },
     "formatters": {"line": {"format": "{asctime} {levelname} {name} {message}", "style": "{"}},
     "handlers": {"console": {"class": "logging.StreamHandler", "formatter": "line", "filters": ["redact", "receipts"]}},
     "root": {"handlers": ["console"], "level": env.str("LOG_LEVEL", default="INFO")},
     "loggers": {
         "django": {"handlers": [], "level": "INFO"},  # Django's own handlers would print and mail what is not redacted
+        "django.security.DisallowedHost": {"filters": ["strangers"]},
+        "django.request": {"filters": ["strangers"]},
         "httpx": {"level": "WARNING"},
         "httpcore": {"level": "WARNING"},
         "openai": {"level": "WARNING"},
