@@ -40,7 +40,7 @@ class QuietAdmin(ReadOnlyAdmin):
 
 
 def _cancel(call: DecisionCall) -> None:
-    services.cancel_job(job=call.subject, actor=call.actor, reason=call.reason, at=call.at)
+    services.cancel_job_by_organizer(job=call.subject, actor=call.actor, reason=call.reason, at=call.at)
 
 
 def _end(call: DecisionCall) -> None:

@@ -12,7 +12,7 @@ from evaluation.models import PublicationReview
 from evaluation.services import letter_context
 from submissions.audit import append_event
 from submissions.outbox import queue_mail
-from submissions.refusals import Refusal
+from submissions.refusals import Refusal, require_reason
 
 _State = PublicationReview.State
 _DECIDABLE = frozenset({_State.PENDING, _State.RETURNED})
@@ -52,6 +52,7 @@ def refresh_checks(*, review: PublicationReview) -> PublicationReview:
 @transaction.atomic
 def approve_publication(*, review: PublicationReview, actor: str, reason: str, at: datetime) -> PublicationReview:
     """Approve a result for the board's next snapshot. The gate runs again: every check must pass now."""
+    require_reason(reason)
     locked = _lock(review)
     _require(may_approve, locked)
     checks = check_publication(locked.job)
@@ -74,7 +75,7 @@ def return_publication(*, review: PublicationReview, actor: str, reason: str, at
     """
     locked = _lock(review)
     _require(may_return, locked)
-    _require_reason(reason)
+    require_reason(reason)
     locked.note_to_team = reason
     returned = _decide(locked, PublicationReview.State.RETURNED, actor=actor, reason=reason, at=at)
     _write_letter(returned, "result_returned")
@@ -86,7 +87,7 @@ def disqualify_publication(*, review: PublicationReview, actor: str, reason: str
     """Bar a result from every board, with the reason that its team reads."""
     locked = _lock(review)
     _require(may_disqualify, locked)
-    _require_reason(reason)
+    require_reason(reason)
     locked.note_to_team = reason
     barred = _decide(locked, PublicationReview.State.DISQUALIFIED, actor=actor, reason=reason, at=at)
     _write_letter(barred, "result_disqualified")
@@ -103,11 +104,6 @@ def _require(rule: Callable[[PublicationReview], bool], review: PublicationRevie
     if has_entry(review):
         raise Refusal("result_published", _("This result has an entry on a board. Withdraw the entry instead."))
     raise Refusal("review_decided", _("This result has been decided on already. Look at the page again."))
-
-
-def _require_reason(reason: str) -> None:
-    if not reason.strip():
-        raise Refusal("reason_missing", _("Say why: the team reads it."), status=422)
 
 
 def _decide(review: PublicationReview, state: str, *, actor: str, reason: str, at: datetime) -> PublicationReview:

@@ -1,7 +1,7 @@
 """How a run starts and ends: submit, cancel, end. Everything else that happens to a job is the engine's."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
@@ -18,7 +18,7 @@ from submissions.audit import append_event
 from submissions.keys import require_scope
 from submissions.models import LeaderboardKey, Track, Version
 from submissions.outbox import queue_mail
-from submissions.refusals import Refusal
+from submissions.refusals import Refusal, require_reason
 
 
 def submit_job(
@@ -50,6 +50,7 @@ def submit_job(
     try:
         with transaction.atomic():
             quotas.lock_account(key=key, track=track, mode=mode)
+            asked = replace(asked, version=_lock_version(version))
             job = _create(asked, _admit(asked, at), at)
             _open_books(job, key, at)
     except IntegrityError as error:
@@ -88,8 +89,15 @@ def cancel_job(*, job: Job, actor: str, at: datetime, key: LeaderboardKey | None
     return job
 
 
+def cancel_job_by_organizer(*, job: Job, actor: str, reason: str, at: datetime) -> Job:
+    """`cancel_job` for an organizer, who says why. Raises Refusal `reason_missing`, too."""
+    require_reason(reason)
+    return cancel_job(job=job, actor=actor, reason=reason, at=at)
+
+
 def end_job_by_organizer(*, job: Job, actor: str, reason: str, at: datetime) -> Job:
     """End an active job as a fault of the platform; the slot comes back. A worker that has it loses its lease."""
+    require_reason(reason)
     with transaction.atomic():
         locked = Job.objects.select_for_update(of=("self",)).get(pk=job.pk)
         if not locked.is_active:
@@ -191,6 +199,12 @@ class _Asked:
     add_concurrency: int
     search_concurrency: int
     ticked: Mapping[str, bool]
+
+
+def _lock_version(version: Version) -> Version:
+    """The version as it is now; nobody suspends it before the run is in the queue."""
+    rows = Version.objects.select_for_update(of=("self",), no_key=True).select_related("system__team")
+    return rows.get(pk=version.pk)
 
 
 def _admit(asked: _Asked, at: datetime) -> Release:

@@ -3,6 +3,7 @@
 from typing import Any
 
 from django.utils.functional import Promise
+from django.utils.translation import gettext as _
 
 
 class Refusal(Exception):
@@ -27,3 +28,9 @@ class Refusal(Exception):
         self.status = status
         self.retry_after_s = retry_after_s
         self.details = details or {}
+
+
+def require_reason(reason: str) -> None:
+    """Raise Refusal `reason_missing` for a decision that says nothing."""
+    if not reason.strip():
+        raise Refusal("reason_missing", _("Give a reason; it stays with the decision."), status=422)

@@ -11,9 +11,8 @@ from submissions.audit import append_event
 from submissions.keys import SCOPES, is_valid, make_key, require_scope
 from submissions.models import AccessRequest, Cycle, KeyClaim, LeaderboardKey, Team, Version
 from submissions.outbox import queue_mail
-from submissions.refusals import Refusal
+from submissions.refusals import Refusal, require_reason
 from submissions.services.locking import locked_lineage
-from submissions.services.review import require_reason
 
 GRACE = timedelta(hours=24)
 """How long the old key works beside the one that a rotation made."""

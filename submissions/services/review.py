@@ -10,7 +10,7 @@ from submissions.audit import append_event
 from submissions.keys import is_valid
 from submissions.models import AccessRequest, KeyClaim, LeaderboardKey, Version
 from submissions.outbox import Letter, queue_mail, render_letter
-from submissions.refusals import Refusal
+from submissions.refusals import Refusal, require_reason
 from submissions.services.access import retire_version
 from submissions.services.locking import letter_names, locked_lineage, locked_request
 from submissions.vault import SecretUnavailable, open_memory_system_key
@@ -38,13 +38,12 @@ def request_changes(*, access_request: AccessRequest, actor: str, reason: str, a
 
 
 @transaction.atomic
-def approve_access_request(
-    *, access_request: AccessRequest, actor: str, at: datetime, reason: str = ""
-) -> AccessRequest:
+def approve_access_request(*, access_request: AccessRequest, actor: str, reason: str, at: datetime) -> AccessRequest:
     """Approve the version and, in the same transaction, make a claim for a key or bind the version to the existing one.
 
     Raises Refusal `state_changed`, `secret_unavailable` or, for a key that has ended meanwhile, `key_invalid`.
     """
+    require_reason(reason)
     current = locked_request(access_request, UNDECIDED)
     version = Version.objects.select_for_update(of=("self",)).select_related("system__team").get(pk=current.version_id)
     _require_secret(version)
@@ -105,12 +104,6 @@ def _require_secret(version: Version) -> None:
             _("The Memory System Key cannot be opened (%(code)s). Request changes and let the team enter it once more.")
             % {"code": error.code},
         ) from None
-
-
-def require_reason(reason: str) -> None:
-    """Raise Refusal `reason_required` for a decision that says nothing."""
-    if not reason.strip():
-        raise Refusal("reason_required", _("Expected a reason. Write what the team should know."), status=422)
 
 
 def _move(

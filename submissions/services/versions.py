@@ -9,9 +9,8 @@ from django.views.decorators.debug import sensitive_variables
 from submissions.audit import append_event
 from submissions.models import AccessRequest, MemorySystemKey, Version
 from submissions.outbox import queue_mail
-from submissions.refusals import Refusal
+from submissions.refusals import Refusal, require_reason
 from submissions.services.locking import letter_names, locked_version
-from submissions.services.review import require_reason
 from submissions.vault import forget_memory_system_key, store_memory_system_key
 
 State = Version.State

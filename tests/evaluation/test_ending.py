@@ -8,7 +8,7 @@ from django.utils import timezone
 from evaluation import quotas
 from evaluation.models import Job, PublicationReview, Receipt
 from evaluation.pipeline.baseline import pipeline_code_hash
-from evaluation.services import cancel_job, end_job, end_job_by_organizer
+from evaluation.services import cancel_job, cancel_job_by_organizer, end_job, end_job_by_organizer
 from submissions.models import AuditEvent, OutboxMail
 from submissions.refusals import Refusal
 from tests.evaluation import builders
@@ -146,6 +146,10 @@ def test_an_organizer_ends_a_stuck_run_with_a_refund(entrant: Entrant) -> None:
     builders.send_something(job)
     hold(job)
     token = job.lease_token
+    for stop in (cancel_job_by_organizer, end_job_by_organizer):
+        with pytest.raises(Refusal) as refused:
+            stop(job=job, actor="organizer:ada", reason=" ", at=timezone.now())
+        assert refused.value.code == "reason_missing"
     job = end_job_by_organizer(job=job, actor="organizer:ada", reason="The disk was full.", at=timezone.now())
     assert (job.state, job.blame, job.failure_code) == ("failed", "platform", "ended_by_organizer")
     assert job.lease_token == token + 1

@@ -1,16 +1,18 @@
 """Quotas under many submissions at the same moment, each on a connection of its own."""
 
 import threading
+import time
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from django.db import connection
+from django.db import connection, transaction
 from django.utils import timezone
 
 from evaluation import quotas
 from evaluation.models import Job, QuotaEntry
 from submissions.refusals import Refusal
+from submissions.services import suspend_version
 from tests.evaluation import builders
 
 THREADS = 20
@@ -84,6 +86,28 @@ def test_parallel_refunds_give_one_slot_back(tmp_path: Path) -> None:
     assert outcomes == ["done"] * THREADS
     assert given.count(True) == 1
     assert QuotaEntry.objects.filter(kind="refund").count() == 1
+
+
+def test_a_version_that_is_suspended_at_the_same_moment_starts_no_run(tmp_path: Path) -> None:
+    builders.make_release(tmp_path / "talks")
+    entrant = builders.make_entrant()
+    is_suspended = threading.Event()
+
+    def suspend_slowly() -> None:
+        with transaction.atomic():
+            suspend_version(version=entrant.version, actor="organizer:ada", reason="Under question.", at=timezone.now())
+            is_suspended.set()
+            time.sleep(0.5)
+        connection.close()
+
+    suspending = threading.Thread(target=suspend_slowly)
+    suspending.start()
+    assert is_suspended.wait(10)
+    with pytest.raises(Refusal) as refused:
+        builders.start(entrant)
+    suspending.join()
+    assert refused.value.code == "version_not_approved"
+    assert not Job.objects.exists()
 
 
 def _ended_job(template: Job, number: int) -> Job:

@@ -94,8 +94,8 @@ def test_what_a_board_has_is_decided_there(review: PublicationReview, name: str,
     assert caught.value.code == "result_published"
 
 
-@pytest.mark.parametrize("name", ["return", "disqualify"])
-def test_the_team_is_owed_a_reason(review: PublicationReview, name: str) -> None:
+@pytest.mark.parametrize("name", DECISIONS)
+def test_a_decision_needs_a_reason(review: PublicationReview, name: str) -> None:
     with pytest.raises(Refusal) as caught:
         decide(name, review, reason="  ")
     assert caught.value.code == "reason_missing"

@@ -63,7 +63,7 @@ def test_the_whole_road_from_request_to_key(client):
     edited = body(team=request.team.name, system=request.version.system.name, run_notes="more")
     assert send(client, "put", path, edited).json()["state"] == "submitted"
     request.refresh_from_db()
-    approve_access_request(access_request=request, actor=ORGANIZER, at=timezone.now())
+    approve_access_request(access_request=request, actor=ORGANIZER, reason="All is there.", at=timezone.now())
     assert send(client, "get", path).json()["key_waits"] is True
     claimed = send(client, "post", f"{path}/claim")
     assert claimed.status_code == 201

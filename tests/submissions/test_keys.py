@@ -229,7 +229,7 @@ class TestLife:
         key, text = issue_key()
         with pytest.raises(Refusal) as refused:
             revoke_key(key=key, actor=ORGANIZER, reason="  ", at=at)
-        assert refused.value.code == "reason_required"
+        assert refused.value.code == "reason_missing"
         revoke_key(key=key, actor=ORGANIZER, reason="leaked in a log", at=at)
         with pytest.raises(Refusal):
             authenticate_key(text=text, at=at)

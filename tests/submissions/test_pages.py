@@ -151,7 +151,7 @@ class TestStatus:
         assert "olga" not in html
         request.refresh_from_db()
         AccessRequest.objects.update(state="submitted")
-        approve_access_request(access_request=request, actor=ORGANIZER, at=at)
+        approve_access_request(access_request=request, actor=ORGANIZER, reason="All is there.", at=at)
         assert claim in self.page(client, address, receipt)
         assert client.get(claim).status_code == 405
         shown = client.post(claim)
@@ -213,7 +213,7 @@ class TestStatus:
     def test_a_suspended_version_can_be_answered_for(self, client, address):
         at, receipt = timezone.now(), new_receipt()
         request = make_request(receipt=receipt)
-        version = approve_access_request(access_request=request, actor=ORGANIZER, at=at).version
+        version = approve_access_request(access_request=request, actor=ORGANIZER, reason="All is there.", at=at).version
         assert address("appeal", receipt) not in self.page(client, address, receipt)
         suspend_version(version=version, actor=ORGANIZER, reason="It was down", at=at)
         assert "It was down" in self.page(client, address, receipt)

@@ -93,7 +93,9 @@ ACTIONS: dict[str, Callable[[AccessRequest], object]] = {
     "team withdraws": lambda r: withdraw_access_request(access_request=r, at=AT),
     "organizer starts": lambda r: start_review(access_request=r, actor=ORGANIZER, at=AT),
     "organizer asks": lambda r: request_changes(access_request=r, actor=ORGANIZER, reason="more", at=AT),
-    "organizer approves": lambda r: approve_access_request(access_request=r, actor=ORGANIZER, at=AT),
+    "organizer approves": lambda r: approve_access_request(
+        access_request=r, actor=ORGANIZER, reason="All is there.", at=AT
+    ),
     "organizer rejects": lambda r: reject_access_request(access_request=r, actor=ORGANIZER, reason="no", at=AT),
 }
 LEADS_TO = {
@@ -262,7 +264,7 @@ class TestDeciding:
         old, _text = make_key(at=AT)
         request = make_request(existing_key=old, at=AT)
         new, _text = rotate_key(key=old, actor="x", at=AT)
-        version = approve_access_request(access_request=request, actor=ORGANIZER, at=AT).version
+        version = approve_access_request(access_request=request, actor=ORGANIZER, reason="All is there.", at=AT).version
         assert version in old.versions.all()
         assert version in new.versions.all()
         assert not KeyClaim.objects.filter(access_request=request).exists()
@@ -271,14 +273,21 @@ class TestDeciding:
         key, _text = make_key(at=AT)
         request = make_request(existing_key=key, at=AT)
         revoke_key(key=key, actor=ORGANIZER, reason="leaked", at=AT)
-        assert refused(lambda: approve_access_request(access_request=request, actor=ORGANIZER, at=AT)) == "key_invalid"
+        assert (
+            refused(
+                lambda: approve_access_request(access_request=request, actor=ORGANIZER, reason="All is there.", at=AT)
+            )
+            == "key_invalid"
+        )
         assert Version.objects.get(pk=request.version_id).state == "proposed"
 
     def test_approval_waits_for_a_secret_that_opens(self):
         request = make_request(at=AT)
         MemorySystemKey.objects.update(ciphertext="v1.dev.AAAA.AAAA")
         assert (
-            refused(lambda: approve_access_request(access_request=request, actor=ORGANIZER, at=AT))
+            refused(
+                lambda: approve_access_request(access_request=request, actor=ORGANIZER, reason="All is there.", at=AT)
+            )
             == "secret_unavailable"
         )
 
@@ -288,17 +297,17 @@ class TestDeciding:
         assert not MemorySystemKey.objects.exists()
         assert OutboxMail.objects.filter(event="request_rejected").count() == 1
 
-    @pytest.mark.parametrize("decide", [request_changes, reject_access_request])
-    def test_a_no_needs_a_reason(self, decide):
+    @pytest.mark.parametrize("decide", [approve_access_request, request_changes, reject_access_request])
+    def test_a_decision_needs_a_reason(self, decide):
         request = make_request(at=AT)
-        assert refused(lambda: decide(access_request=request, actor=ORGANIZER, reason=" ", at=AT)) == "reason_required"
+        assert refused(lambda: decide(access_request=request, actor=ORGANIZER, reason=" ", at=AT)) == "reason_missing"
 
 
 class TestVersions:
     def test_suspended_disqualified_reinstated_each_with_a_reason_and_a_letter(self):
         version = make_version()
         decision = {"version": version, "actor": ORGANIZER, "at": AT}
-        assert refused(lambda: suspend_version(**decision, reason="")) == "reason_required"
+        assert refused(lambda: suspend_version(**decision, reason="")) == "reason_missing"
         assert suspend_version(**decision, reason="down for days").state == "suspended"
         assert appeal_version(version=version, note="It is up.", actor="receipt:x", at=AT).appeal_note == "It is up."
         assert reinstate_version(**decision, reason="it is up").state == "approved"
@@ -337,7 +346,7 @@ class TestVersions:
     def test_plain_http_is_allowed_in_writing(self):
         version = make_version()
         assert (
-            refused(lambda: set_http_override(version=version, actor=ORGANIZER, reason="", at=AT)) == "reason_required"
+            refused(lambda: set_http_override(version=version, actor=ORGANIZER, reason="", at=AT)) == "reason_missing"
         )
         assert set_http_override(version=version, actor=ORGANIZER, reason="VPN", at=AT).plain_http_override == "VPN"
 
@@ -396,7 +405,12 @@ class TestRaces:
 
     def test_two_organizers_at_the_same_moment_decide_once(self):
         request = make_request(at=AT)
-        answers = at_once(lambda: approve_access_request(access_request=request, actor=ORGANIZER, at=AT).state, times=4)
+        answers = at_once(
+            lambda: (
+                approve_access_request(access_request=request, actor=ORGANIZER, reason="All is there.", at=AT).state
+            ),
+            times=4,
+        )
         assert sorted(map(str, answers)) == ["approved", "state_changed", "state_changed", "state_changed"]
         assert KeyClaim.objects.count() == 1
         assert verify_chain().is_whole
