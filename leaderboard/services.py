@@ -4,18 +4,19 @@ from collections.abc import Sequence
 from datetime import datetime
 
 from django.db import transaction
+from django.db.models import QuerySet
 from django.urls import reverse
 from django.utils.translation import gettext as _
 
-from evaluation.models import PublicationReview
+from evaluation.models import Job, PublicationReview
 from leaderboard.facts import entry_facts
 from leaderboard.models import Board, Entry, Snapshot
 from leaderboard.selectors import awaiting_publication
 from leaderboard.snapshots import build_payload, digest_of
 from submissions.audit import append_event
-from submissions.models import Cycle, Division, Track
+from submissions.models import Cycle, Division, Track, Version
 from submissions.outbox import queue_mail
-from submissions.refusals import Refusal
+from submissions.refusals import Refusal, require_reason
 
 
 @transaction.atomic
@@ -40,17 +41,18 @@ def check_board(*, cycle: Cycle, track: str, division: str) -> None:
 def publish_board(*, board: Board, actor: str, reason: str, at: datetime) -> Snapshot:
     """Make an entry of each approved run that has none, and take the next snapshot of the board.
 
-    Raises Refusal when nothing is new, when the cycle is a draft, without a reason, or when the runs would stand beside
-    runs of another release.
+    Raises Refusal when nothing is new, when the cycle is a draft, without a reason, when the runs would stand beside
+    runs of another release, or when a system would stand on the board twice.
     """
-    _require_reason(reason)
+    require_reason(reason)
     board = _lock(board)
     if board.cycle.state == Cycle.State.DRAFT:
         raise Refusal("cycle_is_draft", _("The cycle is a draft that readers can't see. Open the cycle first."))
-    reviews = list(awaiting_publication(board))
+    reviews = _lock_waiting(board)
     if not reviews:
         raise Refusal("nothing_to_publish", _("No approved result waits for this board; it stands as it is."))
     _require_one_release(board, reviews)
+    _require_one_run_of_a_system(board, reviews)
     entries = [_make_entry(board, review, actor=actor, reason=reason, at=at) for review in reviews]
     snapshot = _take_snapshot(board, actor=actor, reason=reason, at=at)
     for entry in entries:
@@ -64,7 +66,7 @@ def withdraw_entry(*, entry: Entry, actor: str, reason: str, at: datetime) -> Sn
 
     Raises Refusal without a reason, or when the entry is withdrawn already.
     """
-    _require_reason(reason)
+    require_reason(reason)
     board = _lock(entry.board)
     entry = Entry.objects.get(pk=entry.pk)
     if entry.state == Entry.State.WITHDRAWN:
@@ -90,9 +92,52 @@ def _lock(board: Board) -> Board:
     return Board.objects.select_related("cycle").get(pk=board.pk)
 
 
-def _require_reason(reason: str) -> None:
-    if not reason.strip():
-        raise Refusal("reason_missing", _("Give a reason; it stays with the decision."), status=422)
+def _lock_waiting(board: Board) -> list[PublicationReview]:
+    """The runs that wait for `board`, locked with their versions: nobody returns or suspends one in between.
+
+    They are read again once they are locked, since PostgreSQL gives a statement that waited for a lock its old view.
+    """
+    found = list(awaiting_publication(board).values_list("pk", "job__version_id"))
+    waiting, versions = [pk for pk, _version in found], {version for _pk, version in found}
+    for rows in (Version.objects.filter(pk__in=versions), PublicationReview.objects.filter(pk__in=waiting)):
+        list(rows.order_by("pk").select_for_update(no_key=True).values_list("pk"))
+    return list(awaiting_publication(board).filter(pk__in=waiting))
+
+
+def _require_one_run_of_a_system(board: Board, reviews: Sequence[PublicationReview]) -> None:
+    """A system has one standing entry on a board: which of its runs that is, a person decides and not the order."""
+    standing = {entry.job.version.system_id: entry for entry in _standing(board)}
+    chosen: dict[int, Job] = {}
+    for job in (review.job for review in reviews):
+        system = job.version.system_id
+        if system in standing:
+            raise _stands_already(standing[system], job)
+        if chosen.setdefault(system, job) is not job:
+            raise _waits_twice(chosen[system], job)
+
+
+def _stands_already(entry: Entry, job: Job) -> Refusal:
+    message = _("%(entry)s stands on this board. Withdraw it, or return the approved run “%(run)s” of %(version)s.")
+    values = {"entry": entry, "run": job.run_label, "version": job.version}
+    return Refusal("system_published", message % values, details={"entry": str(entry.pk), "run": str(job.pk)})
+
+
+def _waits_twice(first: Job, second: Job) -> Refusal:
+    message = _(
+        "Two approved runs of one system wait: “%(first)s” of %(first_version)s and “%(second)s” of "
+        "%(second_version)s. Return one of them."
+    )
+    values = {
+        "first": first.run_label,
+        "first_version": first.version,
+        "second": second.run_label,
+        "second_version": second.version,
+    }
+    return Refusal("system_waits_twice", message % values, details={"runs": [str(first.pk), str(second.pk)]})
+
+
+def _standing(board: Board) -> QuerySet[Entry]:
+    return board.entries.published().select_related("job__version")
 
 
 def _require_one_release(board: Board, reviews: Sequence[PublicationReview]) -> None:

@@ -1,14 +1,18 @@
 """Publishing a board and withdrawing an entry."""
 
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 from io import StringIO
+from threading import Event
+from time import sleep
 
 import pytest
 from django.core.management import CommandError, call_command
 from django.db import DatabaseError, connection, transaction
 
-from evaluation.models import PublicationReview
+from evaluation.models import Job, PublicationReview
+from evaluation.reviews import return_publication
 from leaderboard.facts import FACTS
 from leaderboard.models import Entry, ImmutableError, Snapshot
 from leaderboard.services import open_board, publish_board, withdraw_entry
@@ -16,6 +20,7 @@ from leaderboard.snapshots import digest_of, is_intact
 from submissions.append_only import drop_triggers
 from submissions.models import AuditEvent, Cycle, OutboxMail, Version
 from submissions.refusals import Refusal
+from submissions.services import suspend_version
 from tests.leaderboard.builders import (
     AT,
     PRIVATE,
@@ -108,6 +113,69 @@ def test_runs_of_two_releases_never_stand_on_one_board() -> None:
         publish_board(board=board, at=AT, **WHO)
     assert refusal.value.code == "release_mixed"
     assert Entry.objects.count() == 1
+
+
+def test_a_system_never_stands_on_a_board_twice() -> None:
+    board = make_board()
+    first, second = make_approved_run(0.4, system="One"), make_approved_run(0.6, system="One")
+    make_approved_run(0.5, system="Two")
+    with pytest.raises(Refusal) as refusal:
+        publish_board(board=board, at=AT, **WHO)
+    assert refusal.value.code == "system_waits_twice"
+    assert refusal.value.details == {"runs": [str(first.pk), str(second.pk)]}
+    assert "One v1" in str(refusal.value.message)
+    assert "One v2" in str(refusal.value.message)
+    return_publication(review=first.review, at=AT, **WHO)
+    publish_board(board=board, at=AT, **WHO)
+    assert sorted(Entry.objects.values_list("system_name", "score")) == [("One", 0.6), ("Two", 0.5)]
+
+
+def test_a_better_run_waits_until_the_entry_of_its_system_is_withdrawn() -> None:
+    board = make_board()
+    make_approved_run(0.4, system="One")
+    publish_board(board=board, at=AT, **WHO)
+    make_approved_run(0.6, system="One")
+    with pytest.raises(Refusal) as refusal:
+        publish_board(board=board, at=AT, **WHO)
+    assert (refusal.value.code, Entry.objects.count()) == ("system_published", 1)
+    withdraw_entry(entry=Entry.objects.get(), at=AT, **WHO)
+    rows = publish_board(board=board, at=AT, **WHO).payload["entries"]
+    assert [row["score"] for row in rows] == [0.6]
+
+
+def suspend(job: Job) -> None:
+    suspend_version(version=job.version, actor="organizer:ann", reason="Under question.", at=AT)
+
+
+def give_back(job: Job) -> None:
+    return_publication(review=job.review, actor="organizer:ann", reason="Look again.", at=AT)
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize("stop", [suspend, give_back])
+def test_what_is_stopped_while_a_board_is_published_stays_off_it(stop: Callable[[Job], None]) -> None:
+    job, board = make_approved_run(), make_board()
+    is_stopped = Event()
+
+    def stop_slowly() -> None:
+        with transaction.atomic():
+            stop(job)
+            is_stopped.set()
+            sleep(0.5)
+        connection.close()
+
+    def publish() -> str:
+        is_stopped.wait(10)
+        with pytest.raises(Refusal) as refusal:
+            publish_board(board=board, at=AT, **WHO)
+        connection.close()
+        return refusal.value.code
+
+    with ThreadPoolExecutor(2) as pool:
+        slow, outcome = pool.submit(stop_slowly), pool.submit(publish)
+        slow.result()
+        assert outcome.result() == "nothing_to_publish"
+    assert not Entry.objects.exists()
 
 
 def test_a_draft_cycle_is_not_published() -> None:
