@@ -46,6 +46,7 @@ from evaluation.progress import Progress
 from evaluation.services import end_job
 from evaluation.suites import JobSuite
 from evaluation.tasks import wake
+from submissions.services.versions import STOPPED
 
 __all__ = ["MAX_BARREN_TAKEOVERS", "SliceEnd", "work_on"]
 
@@ -110,6 +111,8 @@ class _Slice:
         job = self._job
         if job.cancel_requested:
             return self._end(Job.State.CANCELLED)
+        if job.version.state in STOPPED:
+            return self._end(Job.State.CANCELLED, code="version_stopped")
         if job.barren_takeovers > MAX_BARREN_TAKEOVERS:
             raise PlatformFault("no_progress", f"{job.barren_takeovers} slices in a row kept nothing")
         self._check_code()
@@ -240,8 +243,11 @@ class _Slice:
             self._progress.save()
             return self._end(Job.State.SUCCEEDED)
 
-    def _end(self, state: Job.State) -> SliceEnd:
-        if not end_job(job_id=self._lease.job_id, token=self._lease.token, state=state, blame="", at=self._clock()):
+    def _end(self, state: Job.State, *, code: str = "") -> SliceEnd:
+        at = self._clock()
+        if not end_job(
+            job_id=self._lease.job_id, token=self._lease.token, state=state, blame="", code=code, at=at
+        ):
             raise LeaseLost
         return SliceEnd.ENDED
 

@@ -9,6 +9,7 @@ import pytest
 from evaluation import slices
 from evaluation.models import Event, Item, Job, QuotaEntry, Release
 from evaluation.slices import MAX_BARREN_TAKEOVERS, SliceEnd, work_on
+from submissions.models import Version
 from tests.engine.conftest import Memory
 from tests.engine.suite import make_job, make_version
 from tests.engine.test_run import run_to_end
@@ -104,3 +105,18 @@ def test_a_smoke_test_may_go_on_under_other_code(
     smoke = make_job(release, make_version(memory.url), mode="smoke")
     run_to_end(smoke)
     assert smoke.state == "succeeded"
+
+
+@pytest.mark.parametrize("state", ["suspended", "disqualified"])
+def test_a_run_of_a_version_that_was_stopped_sends_nothing_more(
+    job: Job, memory: Memory, settings: Any, state: str
+) -> None:
+    settings.AML_SLICE_S = 0.0
+    assert work_on(job.pk) is SliceEnd.AGAIN
+    settings.AML_SLICE_S = 60.0
+    sent = len(memory.heard)
+    Version.objects.filter(pk=job.version_id).update(state=state, state_reason="Under question.")
+    run_to_end(job)
+
+    assert (job.state, job.blame, job.failure_code) == ("cancelled", "", "version_stopped")
+    assert len(memory.heard) == sent
