@@ -1,9 +1,12 @@
 """A job's way to its participant: the approved endpoints and the secret, behind the network guard."""
 
+from dataclasses import replace
+
 from django.views.decorators.debug import sensitive_variables
 
 from contract.auth import AuthScheme
 from contract.client import Client, Target
+from contract.exchange import CallBudget
 from evaluation.faults import PlatformFault
 from evaluation.models import Job
 from evaluation.pipeline.door import ClientDoor
@@ -12,7 +15,7 @@ from submissions.keyring import key_ring
 from submissions.models import MemorySystemKey, Version
 from submissions.vault import SecretUnavailable, unseal
 
-__all__ = ["ParticipantDoor"]
+__all__ = ["ParticipantDoor", "call_budget"]
 
 
 class ParticipantDoor(ClientDoor):
@@ -27,12 +30,21 @@ class ParticipantDoor(ClientDoor):
         scheme = AuthScheme(version.auth_scheme)
         credential = _Credential(version) if scheme is not AuthScheme.NONE else None
         super().__init__(
-            Client(guard_policy()),
+            Client(guard_policy(), budget=call_budget(version)),
             track=job.track,  # type: ignore[arg-type]  # diagnostics has no participant
             add=Target(version.add_url, scheme, credential),
             search=Target(version.search_url, scheme, credential),
             status=Target(version.add_status_url, scheme, credential) if version.add_status_url else None,
         )
+
+
+def call_budget(version: Version) -> CallBudget:
+    """The contract's deadlines, or the team's own where it said that a call takes less time than the contract gives."""
+    longest = CallBudget()
+    if version.call_timeout_s is None:
+        return longest
+    answer_s = min(float(version.call_timeout_s), longest.headers_s)
+    return replace(longest, headers_s=answer_s, total_s=answer_s + longest.total_s - longest.headers_s)
 
 
 class _Credential:

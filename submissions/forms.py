@@ -47,7 +47,10 @@ GROUPS = (
     ),
     Group(
         _("Capacity"),
-        _("The platform stays below what you declare."),
+        _(
+            "The platform keeps to the numbers of parallel calls and to the longest time of a call. The largest body "
+            "and the rate limit are for the people who review and run: requests are not cut or slowed down by them."
+        ),
         ("add_concurrency", "search_concurrency", "call_timeout_s", "largest_body_mib", "rate_limit"),
     ),
     Group(_("Description"), "", ("method_description", "public_description", "run_notes")),

@@ -1,5 +1,6 @@
 """Servers that stumble and recover lose nothing; servers that break the contract are told which rule, and where."""
 
+import asyncio
 import json
 from collections.abc import Callable
 from pathlib import Path
@@ -7,8 +8,10 @@ from typing import Any
 
 import pytest
 
+from evaluation.door import call_budget
 from evaluation.models import Event, Item, Job, PublicationReview, QuotaEntry, Receipt, Release, Result, StageProgress
 from evaluation.selectors import failure_of
+from submissions.models import Version
 from tests.engine.conftest import Memory, running_memory
 from tests.engine.suite import make_job, make_version, open_test_release, write_bundle
 from tests.engine.test_run import QUESTIONS, run_to_end
@@ -180,3 +183,28 @@ def test_an_accepted_add_is_polled_until_it_is_done(transactional_db: None, memo
     assert len(polls) == 6
     assert Receipt.objects.filter(job=job, kind="add_status").count() == 6
     assert set(Event.objects.filter(scope__job=job, kind="add").values_list("sends", "polls")) == {(1, 2)}
+
+
+def test_a_call_gets_no_more_time_than_its_team_declared(release: Release, memory: Memory) -> None:
+    slow = 0
+
+    async def sleep_once(path: str) -> None:
+        nonlocal slow
+        if path == "/search" and not slow:
+            slow = 1
+            await asyncio.sleep(3)
+
+    memory.before = sleep_once
+    version = make_version(memory.url)
+    version.call_timeout_s = 1
+    version.save()
+    job = run_to_end(make_job(release, version))
+    assert job.state == "succeeded"
+    late = Receipt.objects.get(job=job, verdict="retry")
+    assert 1000 <= late.latency_ms < 2500
+
+
+@pytest.mark.parametrize(("declared", "headers_s"), [(None, 1800), (30, 30), (1800, 1800), (9000, 1800)])
+def test_a_declared_time_never_lengthens_the_contracts(declared: int | None, headers_s: float) -> None:
+    budget = call_budget(Version(call_timeout_s=declared))
+    assert (budget.headers_s, budget.total_s) == (headers_s, headers_s + 30)
