@@ -31,7 +31,7 @@ from evaluation.pipeline.backends import ModelEndpoint, open_answerer, open_judg
 from evaluation.pipeline.baseline import answer_baseline, judge_baseline, pipeline_code_hash
 from evaluation.pipeline.control import Control, Halt
 from evaluation.pipeline.door import ClientDoor
-from evaluation.pipeline.files.folder import RESULT, FolderInUse, OtherRun, locked, open_manifest, write_whole
+from evaluation.pipeline.files.folder import RESULT, FolderInUse, NotARun, OtherRun, locked, open_manifest, write_whole
 from evaluation.pipeline.files.journal import Damaged
 from evaluation.pipeline.files.ledger import FileLedger
 from evaluation.pipeline.files.run import Ending, FileRun, Settings
@@ -94,6 +94,9 @@ def _told_to_people() -> Iterator[None]:
     except FolderInUse as error:
         message = _("Another process works in %(folder)s. Wait for it, or give another --out.")
         raise CannotStart(message % {"folder": error}) from error
+    except NotARun as error:
+        message = _("%(folder)s holds other things than a run. Give another --out.")
+        raise CannotStart(message % {"folder": error}) from error
     except OtherRun as error:
         lines = [f"  {d.name}: {d.kept} ≠ {d.asked}" for d in error.differences]
         message = _("The folder holds another run. Ask for the same one, or give another --out. What differs:")
@@ -109,10 +112,14 @@ def _told_to_people() -> Iterator[None]:
 
 
 def _run_in(folder: Path, suite: FileSuite, asked: Bench, screen: Screen) -> int:
+    same = _asked(suite, asked)
+    if (folder / RESULT).exists():  # what is done stays as it is under another version of the program
+        del same["code"]
     manifest = open_manifest(
         folder,
-        asked=_asked(suite, asked),
+        asked=same,
         own={
+            "code": pipeline_code_hash(),
             "run": secrets.token_hex(16),
             "fence_key": secrets.token_hex(32),
             "begun_at": datetime.now(UTC).isoformat(timespec="seconds"),

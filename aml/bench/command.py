@@ -79,6 +79,9 @@ def bench(
 ) -> None:
     if lang:
         speak("zh_Hans" if lang == "zh" else "en")
+    if not url.startswith(("http://", "https://")):
+        message = _("expected a whole address such as http://127.0.0.1:9000, got %(url)s") % {"url": url}
+        raise typer.BadParameter(message, param_hint="url")
     if bool(suite) == (data is not None):
         raise typer.BadParameter(_("give either --suite or --data"), param_hint="--suite")
     if bool(key) != (auth is not AuthScheme.NONE):

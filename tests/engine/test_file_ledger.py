@@ -316,7 +316,10 @@ def test_the_folder_is_one_process_s_at_a_time(tmp_path: Path) -> None:
 
 def test_a_manifest_is_kept_and_another_run_is_refused_by_what_differs(tmp_path: Path) -> None:
     asked = {"suite": {"digest": "a", "n": 1}, "code": "c"}
+    first = open_manifest(tmp_path, asked={**asked, "code": "older"}, own={"run": "0"})
+    assert first["run"] == "0"
     first = open_manifest(tmp_path, asked=asked, own={"run": "1"})
+    (tmp_path / "receipts.jsonl").write_text("{}\n")
     assert open_manifest(tmp_path, asked=asked, own={"run": "2"}) == first == {**asked, "run": "1"}
     with pytest.raises(OtherRun) as caught:
         open_manifest(tmp_path, asked={"suite": {"digest": "b", "n": 1}, "code": "c"}, own={"run": "2"})

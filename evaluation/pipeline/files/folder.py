@@ -11,10 +11,25 @@ from typing import Any
 
 from evaluation.pipeline.files.journal import Damaged
 
-__all__ = ["MANIFEST", "RESULT", "Difference", "FolderInUse", "OtherRun", "locked", "open_manifest", "write_whole"]
+__all__ = [
+    "MANIFEST",
+    "RECEIPTS",
+    "RESULT",
+    "Difference",
+    "FolderInUse",
+    "NotARun",
+    "OtherRun",
+    "locked",
+    "open_manifest",
+    "write_whole",
+]
 
 MANIFEST = "manifest.json"
+RECEIPTS = "receipts.jsonl"
 RESULT = "result.json"
+_LOCK = "lock"
+_BEFORE = frozenset({_LOCK, f"{MANIFEST}.part"})
+"""What may lie in a folder before its manifest."""
 
 
 class FolderInUse(Exception):
@@ -28,6 +43,10 @@ class Difference:
     name: str
     kept: str
     asked: str
+
+
+class NotARun(Exception):
+    """The folder holds other things than a run."""
 
 
 class OtherRun(Exception):
@@ -45,7 +64,7 @@ def locked(folder: Path) -> Iterator[None]:
     Raises FolderInUse.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    with (folder / "lock").open("a") as file:
+    with (folder / _LOCK).open("a") as file:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
@@ -57,24 +76,40 @@ def open_manifest(folder: Path, *, asked: Mapping[str, Any], own: Mapping[str, A
     """Return the folder's manifest, written now where there is none: `asked` with `own` beside it.
 
     `asked` is what two starts of one run must have in common, `own` what the first start chose (its id, its time).
-    Raises OtherRun when the folder was begun for anything else, and Damaged when its manifest can't be read.
+    A run of which nothing was sent yet may still become another. Raises OtherRun when the folder was begun for anything
+    else, NotARun when it holds other things, and Damaged when its manifest can't be read.
     """
     path = folder / MANIFEST
     if not path.exists():
-        manifest = {**asked, **own}
-        write_whole(path, json.dumps(manifest, indent=1, ensure_ascii=False) + "\n")
-        return manifest
+        if {found.name for found in folder.iterdir()} - _BEFORE:
+            raise NotARun(str(folder))
+        return _write_manifest(path, {**asked, **own})
+    kept = _read_manifest(path, own)
+    differences = list(_differences(json.loads(json.dumps(asked)), {name: kept.get(name) for name in asked}))
+    if differences and _has_begun(folder):
+        raise OtherRun(differences)
+    return _write_manifest(path, {**asked, **own}) if differences else kept
+
+
+def _write_manifest(path: Path, manifest: dict[str, Any]) -> dict[str, Any]:
+    write_whole(path, json.dumps(manifest, indent=1, ensure_ascii=False) + "\n")
+    return manifest
+
+
+def _read_manifest(path: Path, own: Mapping[str, Any]) -> dict[str, Any]:
     try:
-        kept = json.loads(path.read_bytes())
+        kept: dict[str, Any] = json.loads(path.read_bytes())
         missing = own.keys() - kept.keys()
     except (ValueError, AttributeError):
         raise Damaged(MANIFEST) from None
     if missing:
         raise Damaged(MANIFEST)
-    differences = list(_differences(json.loads(json.dumps(asked)), {name: kept.get(name) for name in asked}))
-    if differences:
-        raise OtherRun(differences)
-    return dict(kept)
+    return kept
+
+
+def _has_begun(folder: Path) -> bool:
+    receipts = folder / RECEIPTS
+    return receipts.exists() and receipts.stat().st_size > 0
 
 
 def write_whole(path: Path, text: str) -> None:

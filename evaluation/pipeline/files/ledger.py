@@ -13,6 +13,7 @@ from contract.memories import Memory
 from contract.messages import content_text
 from contract.receipts import CallKind
 from evaluation.pipeline.answering.model import Answer
+from evaluation.pipeline.files.folder import RECEIPTS
 from evaluation.pipeline.files.journal import Frames, Journal, Span
 from evaluation.pipeline.files.records import AnswerLine, JudgementLine, ReceiptLine, RetrievalFacts, receipt_line
 from evaluation.pipeline.files.stages import Stages
@@ -40,7 +41,7 @@ class FileLedger:
         """Attempts that have ended the run in earlier processes."""
         self.scores: dict[int, float] = {}
         """The score of each item that has one."""
-        self._receipts = Journal(folder / "receipts.jsonl", ReceiptLine)
+        self._receipts = Journal(folder / RECEIPTS, ReceiptLine)
         self._retrievals = Frames(folder / "retrievals.jsonl.zst")
         self._answers = Journal(folder / "answers.jsonl", AnswerLine)
         self._judgements = Journal(folder / "judgements.jsonl", JudgementLine)
