@@ -17,7 +17,7 @@ from aml.pages import rules, samples, selectors, service, wire
 from contract.answers import MAX_BODY_BYTES, RETRIED, RETRIED_ADD
 from contract.media import MAX_IMAGE_BYTES, MAX_IMAGE_SIDE, MAX_IMAGES_BYTES
 from contract.retry import LIMITS
-from evaluation.pipeline.baseline import TOP_K
+from evaluation.pipeline.baseline import TOKEN_BUDGET, TOP_K
 from leaderboard.selectors import board_excerpt
 from submissions.models import Cycle
 
@@ -99,6 +99,7 @@ def api_guide(request: HttpRequest) -> HttpResponse:
         "reason_count": wire.reason_count(),
         "limits": LIMITS,
         "top_k": TOP_K,
+        "token_budget": TOKEN_BUDGET,
         "image_bytes": MAX_IMAGE_BYTES,
         "images_bytes": MAX_IMAGES_BYTES,
         "image_side": MAX_IMAGE_SIDE,
