@@ -140,6 +140,8 @@ AML_LEASE_S = env.float("AML_LEASE_S", default=60.0)
 AML_HEARTBEAT_S = env.float("AML_HEARTBEAT_S", default=15.0)
 AML_SLICE_S = env.float("AML_SLICE_S", default=240.0)
 AML_REAPER_S = env.float("AML_REAPER_S", default=30.0)
+# A release may set a number of its own as `limits.evidence_days`.
+AML_EVIDENCE_DAYS = env.int("AML_EVIDENCE_DAYS", default=400)
 
 # Languages and time --------------------------------------------------------------------------------------------------
 LANGUAGE_CODE = "en"
@@ -240,7 +242,7 @@ REST_FRAMEWORK = {
     "DEFAULT_AUTHENTICATION_CLASSES": ["submissions.authentication.LeaderboardKeyAuthentication"],
     "DEFAULT_PERMISSION_CLASSES": ["rest_framework.permissions.AllowAny"],
     "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
-    "DEFAULT_PARSER_CLASSES": ["rest_framework.parsers.JSONParser"],
+    "DEFAULT_PARSER_CLASSES": ["aml.api.parsers.JSONObjectParser"],
     "DEFAULT_PAGINATION_CLASS": "aml.api.pagination.CursorPages",
     "DEFAULT_THROTTLE_CLASSES": ["aml.api.throttling.KeyThrottle", "aml.api.throttling.AddressThrottle"],
     "DEFAULT_SCHEMA_CLASS": "drf_spectacular.openapi.AutoSchema",

@@ -20,7 +20,7 @@ from evaluation.pipeline.ports import Clock, Fault, ItemOutcome, PendingItem
 from evaluation.progress import Progress
 from evaluation.suites import JobSuite
 
-__all__ = ["ANSWERING", "SCORING", "ItemLedger", "Step"]
+__all__ = ["ANSWERING", "SCORING", "ItemLedger", "Step", "judgement_row", "storable"]
 
 READ_AT_ONCE = 100
 
@@ -116,7 +116,7 @@ class ItemLedger:
         Item.objects.filter(pk__in=tried).update(attempts=0, next_attempt_at=None, error_code="")
 
     def _keep_scores(self, outcomes: Sequence[ItemOutcome]) -> None:
-        rows = [_judgement(outcome) for outcome in outcomes]
+        rows = [judgement_row(outcome) for outcome in outcomes]
         Judgement.objects.bulk_create(rows)
         scored = [Item(pk=row.item_id, state=Item.State.SCORED, score=row.score, error_code="") for row in rows]
         Item.objects.bulk_update(scored, ["state", "score", "error_code", "next_attempt_at"])
@@ -138,7 +138,7 @@ def _answer(outcome: ItemOutcome) -> Answer:
     assert isinstance(facts, AnswerFacts)
     return Answer(
         item_id=outcome.item,
-        text=_storable(facts.text),
+        text=storable(facts.text),
         model=facts.model[:120],
         prompt_sha256=facts.prompt_sha256,
         prompt_tokens=facts.prompt_tokens,
@@ -149,16 +149,18 @@ def _answer(outcome: ItemOutcome) -> Answer:
     )
 
 
-def _judgement(outcome: ItemOutcome) -> Judgement:
+def judgement_row(outcome: ItemOutcome, *, column: str = "main") -> Judgement:
+    """Return the row of a score, not kept yet."""
     facts = outcome.result
     assert isinstance(facts, JudgementFacts)
     return Judgement(
         item_id=outcome.item,
+        column=column,
         metric=outcome.by[:40],
         score=facts.score,
         verdict=facts.verdict,
-        reason=_storable(facts.reason),
-        votes=[asdict(replace(vote, reason=_storable(vote.reason))) for vote in facts.votes],
+        reason=storable(facts.reason),
+        votes=[asdict(replace(vote, reason=storable(vote.reason))) for vote in facts.votes],
         model=facts.model[:120],
         prompt_sha256=facts.votes[0].prompt_sha256 if facts.votes else "",
         prompt_tokens=facts.prompt_tokens,
@@ -166,6 +168,6 @@ def _judgement(outcome: ItemOutcome) -> Judgement:
     )
 
 
-def _storable(text: str) -> str:
-    """A model's text without U+0000, which PostgreSQL refuses and SQLite keeps."""
+def storable(text: str) -> str:
+    """Return a model's text without U+0000, which PostgreSQL refuses and SQLite keeps."""
     return text.replace("\x00", "\ufffd")
