@@ -164,7 +164,7 @@ def test_canaries_are_found_nowhere(client, language, address, posted, caplog, t
         way.look(address("status", page))
         way.look(f"/api/v1/access-requests/{receipt}")
         read_the_admin(way)
-        assert way.sent - {"admin:login"} == takes_something(client)
+        assert way.sent - {"admin:login"} == takes_something(way)
     assert len(set(way.keys)) == 4
     send_waiting(timezone.now())
     letters = [f"{m.subject}\n{m.body}\n{m.alternatives[0].content}" for m in mail.outbox]
@@ -180,13 +180,14 @@ def test_canaries_are_found_nowhere(client, language, address, posted, caplog, t
         assert not any(token in letter for letter in letters)
 
 
-def takes_something(client: Client) -> set[str]:
+def takes_something(way: Journey) -> set[str]:
     """The names of all routes outside the admin that accept a POST or PUT, found by asking each of them."""
+    headers = {"x-api-key": way.keys[-1]}
     found = set()
     for route in routes():
         if route.space not in {"", "admin"} and route.name != "api:nothing":
             path = "/" + re.sub(r"<uuid:\w+>", NOBODY, re.sub(r"<(?!uuid)\w+:\w+>", "1", route.pattern))
-            if any(getattr(client, method)(path).status_code != 405 for method in ("post", "put")):
+            if any(getattr(Client(), method)(path, headers=headers).status_code != 405 for method in ("post", "put")):
                 found.add(route.name)
     return found
 
