@@ -23,6 +23,7 @@ from aml.api.pagination import CursorPages
 from contract.reasons import REASONS
 from submissions.models import Team
 from submissions.refusals import Refusal
+from tests.builders import make_key
 
 CONTRACT = "/api/v1/contract"
 
@@ -233,3 +234,44 @@ def test_the_description_tells_the_form_of_errors() -> None:
 
 def test_the_settings_name_this_handler(settings) -> None:
     assert settings.REST_FRAMEWORK["EXCEPTION_HANDLER"] == f"{answer_error.__module__}.{answer_error.__name__}"
+
+
+BROKEN_BODIES = {
+    "lone surrogate": b'{"version": "\\ud800", "track": "\\ud800"}',
+    "lone surrogate in a name": b'{"\\udfff": 1}',
+    "U+0000": b'{"track": "\\u0000"}',
+    "deep list": b"[" * 100_000 + b"]" * 100_000,
+    "deep object": b'{"a":' * 50_000 + b"1" + b"}" * 50_000,
+    "endless number": b'{"add_concurrency": ' + b"9" * 5_000 + b"1e999}",
+    "doubled key": b'{"track": "textual", "track": "coding"}',
+    "no object": b"[]",
+    "not UTF-8": '{"track": "textual"}'.encode("utf-16"),
+    "byte order mark": b"\xef\xbb\xbf{}",
+    "cut off": b'{"track": ',
+}
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("content_type", ["application/json", "application/json; charset=no-such"])
+@pytest.mark.parametrize("body", BROKEN_BODIES.values(), ids=BROKEN_BODIES)
+@pytest.mark.parametrize("path", ["smoke-tests", "eval-jobs", "access-requests"])
+def test_a_body_that_is_no_json_object_is_malformed_whatever_is_wrong(entrant_key, path, body, content_type):
+    client = Client(headers={"x-api-key": entrant_key})
+    response = client.generic("POST", f"/api/v1/{path}", body, content_type)
+    assert (response.status_code, response.json()["detail"]["reason"]) == (400, "malformed")
+
+
+@pytest.mark.django_db
+def test_a_body_is_read_to_its_limit_and_no_further(entrant_key, settings):
+    settings.DATA_UPLOAD_MAX_MEMORY_SIZE = 1_000
+    client = Client(headers={"x-api-key": entrant_key})
+    statuses = [
+        client.generic("POST", "/api/v1/smoke-tests", b'{"a": "' + b"x" * size + b'"}', "application/json").status_code
+        for size in (1_000, 900)
+    ]
+    assert statuses == [413, 422]
+
+
+@pytest.fixture
+def entrant_key() -> str:
+    return make_key()[1]
