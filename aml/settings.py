@@ -242,7 +242,7 @@ REST_FRAMEWORK = {
     "DEFAULT_AUTHENTICATION_CLASSES": ["submissions.authentication.LeaderboardKeyAuthentication"],
     "DEFAULT_PERMISSION_CLASSES": ["rest_framework.permissions.AllowAny"],
     "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
-    "DEFAULT_PARSER_CLASSES": ["rest_framework.parsers.JSONParser"],
+    "DEFAULT_PARSER_CLASSES": ["aml.api.parsers.JSONObjectParser"],
     "DEFAULT_PAGINATION_CLASS": "aml.api.pagination.CursorPages",
     "DEFAULT_THROTTLE_CLASSES": ["aml.api.throttling.KeyThrottle", "aml.api.throttling.AddressThrottle"],
     "DEFAULT_SCHEMA_CLASS": "drf_spectacular.openapi.AutoSchema",
