@@ -31,6 +31,10 @@ PLATFORM: Final[Mapping[str, FailureText]] = {
         _("The platform's answer model did not answer every question."), advice=_NOTHING_TO_DO
     ),
     "scores_incomplete": FailureText(_("The platform's judge did not score every answer."), advice=_NOTHING_TO_DO),
+    "model_status": FailureText(
+        _("The platform's answer model or judge refused to be asked: a setting of the platform is wrong."),
+        advice=_NOTHING_TO_DO,
+    ),
     "dataset_changed": FailureText(
         _("A dataset file on the platform is missing or has changed."), advice=_NOTHING_TO_DO
     ),

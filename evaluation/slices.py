@@ -181,6 +181,9 @@ class _Slice:
                 lanes=MODEL_LANES if self._asks_a_model(step) else OFFLINE_LANES,
             )
             await bench.run(ledger.due(self._suite, self._clock))
+        if bench.refusal is not None:
+            log.error("the model of job %s refused: %s", self._lease.job_id, bench.refusal)
+            raise PlatformFault(bench.refusal.code, step.code)
         return await self._thread.run(self._items_due_at, step, bench.model_is_down)
 
     def _asks_a_model(self, step: Step) -> bool:

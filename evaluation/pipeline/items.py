@@ -68,7 +68,8 @@ class Workbench:
     """Takes items through one step, `lanes` at a time, each outcome kept before its lane is free again.
 
     It stops taking items when the control closes, or when `2 * lanes` items in a row have failed, since then it is
-    the model that is down and not the item that is odd.
+    the model that is down and not the item that is odd. It also stops, without another try of the item, when the
+    model has refused for good, as for a wrong key; `refusal` then holds what it said.
     """
 
     def __init__(
@@ -89,10 +90,11 @@ class Workbench:
         self._free = asyncio.Semaphore(lanes)
         self._patience = 2 * lanes
         self._faults_in_a_row = 0
+        self.refusal: ModelFault | None = None
 
     @property
     def model_is_down(self) -> bool:
-        return self._faults_in_a_row >= self._patience
+        return self.refusal is not None or self._faults_in_a_row >= self._patience
 
     async def run(self, items: AsyncIterator[PendingItem]) -> None:
         """Work through `items` or until it must stop. Raises what `record` raises."""
@@ -119,6 +121,7 @@ class Workbench:
         except ModelFault as fault:
             self._faults_in_a_row += 1
             failures = item.attempts + 1
-            again = self._retry.after(failures, self._clock())
+            again = self._retry.after(failures, self._clock()) if fault.transient else None
+            self.refusal = self.refusal or (None if fault.transient else fault)
             outcome = ItemOutcome(item.id, failures, "", Fault(fault.code, again))
         await self._commits.put(outcome)

@@ -6,8 +6,9 @@ from typing import Any
 
 import pytest
 
+from evaluation.failures import failure_text
 from evaluation.models import Answer, Item, Job, Judgement, QuotaEntry, Result, StageProgress
-from evaluation.pipeline.items import ModelRetry
+from evaluation.pipeline.items import MODEL_LANES, ModelRetry
 from evaluation.slices import work_on
 from tests.engine.conftest import Memory
 from tests.engine.suite import make_job, make_version, open_test_release, write_bundle
@@ -105,6 +106,24 @@ def test_a_judge_that_fails_leaves_items_unscored_and_never_at_0(
     assert Answer.objects.filter(item__job=model_job).count() == QUESTIONS
     assert not Judgement.objects.filter(item__job=model_job).exists()
     assert QuotaEntry.objects.filter(job=model_job, kind="refund").exists()
+
+
+@pytest.mark.parametrize("refuses", ["answerer", "judge"])
+def test_a_model_that_refuses_the_key_ends_the_run_at_once(
+    model_job: Job, refuses: str, request: pytest.FixtureRequest, memory: Memory
+) -> None:
+    server: LoopbackModel = request.getfixturevalue(refuses)
+    server.mode = "http_401"
+    for _ in range(40):
+        work_on(model_job.pk, retry=ModelRetry(attempts=5, first_s=60))
+        model_job.refresh_from_db()
+        if not model_job.is_active:
+            break
+
+    assert (model_job.state, model_job.blame, model_job.failure_code) == ("failed", "platform", "model_status")
+    assert QuotaEntry.objects.filter(job=model_job, kind="refund").exists()
+    assert server.calls <= MODEL_LANES, "no question was asked twice"
+    assert "platform is wrong" in str(failure_text("model_status", platform=True).title)
 
 
 def test_a_model_that_hangs_is_a_fault_and_not_a_wait_for_ever(
