@@ -60,6 +60,7 @@ def acquire(job_id: UUID | str, *, at: datetime) -> Lease | None:
             lease_until=_end(at),
             heartbeat_at=at,
             next_wake_at=None,
+            waiting_since=None,
             state=Job.State.RUNNING,
             slices=F("slices") + 1,
             started_at=Coalesce("started_at", Value(at)),

@@ -10,9 +10,12 @@ from contract.retry import TryAgain
 from contract.verdicts import Verdict
 from evaluation.models import Job, StageProgress
 from evaluation.pipeline.plan import PlannedAdd
-from evaluation.pipeline.ports import Attempt
+from evaluation.pipeline.ports import Attempt, LaneChange
 
 __all__ = ["Progress"]
+
+MOST_CHANGES = 200
+"""Changes of concurrency that a stage keeps."""
 
 
 class Progress:
@@ -36,7 +39,22 @@ class Progress:
             stage = Job.Stage.INGESTION if isinstance(attempt.event, PlannedAdd) else Job.Stage.RETRIEVAL
             again = isinstance(attempt.decision, TryAgain) and attempt.outcome.verdict is not Verdict.PENDING
             self.add(stage, done=int(attempt.state.done), retries=int(again))
+            if attempt.lanes is not None:
+                self._note(stage, attempt.lanes)
         return Job.Stage.RETRIEVAL if self.is_done(Job.Stage.INGESTION) else Job.Stage.INGESTION
+
+    def lanes(self, stage: str) -> int | None:
+        """How many calls of the stage went out at once last; None when that was never changed."""
+        history = self._rows[stage].throttle
+        return int(history[-1][1]) if history else None
+
+    def _note(self, stage: str, change: LaneChange) -> None:
+        """Keep a change of concurrency. A long history loses every other one of its older entries."""
+        history = self._rows[stage].throttle
+        history.append([change.at.isoformat(), change.lanes, change.cause])
+        if len(history) > MOST_CHANGES:
+            half = MOST_CHANGES // 2
+            self._rows[stage].throttle = history[:half:2] + history[half:]
 
     def add(self, stage: str, *, done: int = 0, retries: int = 0) -> None:
         """Count work of a stage; `save` writes it."""
@@ -56,5 +74,5 @@ class Progress:
     def save(self) -> None:
         """Write what changed."""
         for stage in sorted(self._changed):
-            self._rows[stage].save(update_fields=["done", "retries", "started_at", "ended_at"])
+            self._rows[stage].save(update_fields=["done", "retries", "throttle", "started_at", "ended_at"])
         self._changed.clear()

@@ -150,6 +150,8 @@ class _Slice:
             clock=self._clock,
             add_lanes=self._job.add_concurrency,
             search_lanes=self._job.search_concurrency,
+            add_start=self._progress.lanes(Job.Stage.INGESTION),
+            search_start=self._progress.lanes(Job.Stage.RETRIEVAL),
         )
         collected: Collected = await collector.run(self._scope_work(left))
         if collected.failed:

@@ -5,7 +5,7 @@ from uuid import UUID
 
 from django.conf import settings
 from django.db import transaction
-from django.db.models import F
+from django.db.models import F, Q
 from django.utils import timezone
 from django_q.tasks import async_task
 
@@ -16,10 +16,14 @@ __all__ = ["reap", "run_slice", "send_letters", "wake"]
 
 
 def run_slice(job_id: str) -> str:
-    """Work on a job for one slice; says how that ended, for the task's log."""
+    """Work on the job for one slice, or on one that has waited longer; says how that ended, for the task's log.
+
+    A wake-up says that there is work and finds a worker that is free; the broker hands them out in no order. Each job
+    that waits has a wake-up of its own, so whoever is passed over now is the next one's.
+    """
     from evaluation.slices import SliceEnd, work_on  # heavy, and only workers need it
 
-    end = work_on(UUID(job_id))
+    end = work_on(_longest_unserved(timezone.now()) or UUID(job_id))
     if end is SliceEnd.DRAINED:
         raise SystemExit(0)  # the cluster is stopping: this worker takes nothing new
     return end.value
@@ -27,6 +31,7 @@ def run_slice(job_id: str) -> str:
 
 def wake(job_id: UUID | str) -> None:
     """Queue a slice of the job, inside the caller's transaction. Waking too often does no harm."""
+    Job.objects.filter(pk=job_id, waiting_since=None).update(waiting_since=timezone.now())
     async_task("evaluation.tasks.run_slice", str(job_id), task_name=f"slice {job_id}"[:100])
 
 
@@ -48,6 +53,15 @@ def send_letters() -> int:
     from submissions.outbox import send_waiting
 
     return send_waiting(timezone.now())
+
+
+def _longest_unserved(at: datetime) -> UUID | None:
+    """The job that was woken, that nobody works on, and that was worked on longest ago."""
+    waiting = Job.objects.active().filter(Q(lease_until=None) | Q(lease_until__lt=at), waiting_since__isnull=False)
+    longest: UUID | None = (
+        waiting.order_by(F("heartbeat_at").asc(nulls_first=True), "waiting_since").values_list("pk", flat=True).first()
+    )
+    return longest
 
 
 @transaction.atomic

@@ -78,6 +78,7 @@ class Job(models.Model):
     lease_owner = models.CharField(max_length=120, blank=True, editable=False)
     lease_until = models.DateTimeField(null=True, blank=True, editable=False)
     heartbeat_at = models.DateTimeField(_("last sign of life"), null=True, blank=True, editable=False)
+    waiting_since = models.DateTimeField(null=True, blank=True, editable=False)
     next_wake_at = models.DateTimeField(null=True, blank=True, editable=False)
     cancel_requested = models.BooleanField(_("cancel requested"), default=False)
     slices = models.PositiveIntegerField(_("slices"), default=0, editable=False)
@@ -122,6 +123,9 @@ class StageProgress(models.Model):
     done = models.PositiveIntegerField(_("done"), default=0)
     total = models.PositiveIntegerField(_("total"), default=0)
     retries = models.PositiveIntegerField(_("retries"), default=0)
+    throttle = models.JSONField(
+        _("changes of concurrency"), default=list, editable=False, help_text="[ISO time, lanes, cause], oldest first"
+    )
     started_at = models.DateTimeField(_("started"), null=True, blank=True)
     ended_at = models.DateTimeField(_("ended"), null=True, blank=True)
 

@@ -16,6 +16,7 @@ from itertools import groupby
 
 from contract.answers import AddOutcome, SearchOutcome
 from contract.retry import Done, GiveUp
+from evaluation.pipeline.adaptive import Lanes
 from evaluation.pipeline.attempts import call_kind, follow
 from evaluation.pipeline.commits import GroupCommit
 from evaluation.pipeline.control import Control
@@ -50,17 +51,27 @@ class Collected:
 
 
 class Collector:
-    """Collects for one slice; made anew for each. `add_lanes` and `search_lanes` are what the participant declared."""
+    """Collects for one slice; made anew for each. `add_lanes` and `search_lanes` are what the participant declared,
+    `add_start` and `search_start` how many of them were open last."""
 
     def __init__(
-        self, *, ledger: Ledger, door: Door, control: Control, clock: Clock, add_lanes: int, search_lanes: int
+        self,
+        *,
+        ledger: Ledger,
+        door: Door,
+        control: Control,
+        clock: Clock,
+        add_lanes: int,
+        search_lanes: int,
+        add_start: int | None = None,
+        search_start: int | None = None,
     ) -> None:
         self._ledger = ledger
         self._door = door
         self._control = control
         self._clock = clock
-        self._adds = asyncio.Semaphore(add_lanes)
-        self._searches = asyncio.Semaphore(search_lanes)
+        self._adds = Lanes(add_lanes, start=add_start)
+        self._searches = Lanes(search_lanes, start=search_start)
         # a Search keeps its place while it backs off: a server that is down sees no more than these
         self._places = asyncio.Semaphore(2 * search_lanes)
         self._scopes = asyncio.Semaphore(max(add_lanes, min(search_lanes, OPEN_SCOPES)))
@@ -158,16 +169,18 @@ class Collector:
             self._at_work -= 1
             self._places.release()
 
-    async def _see_through(self, scope: "_OpenScope", event: Planned, lanes: asyncio.Semaphore) -> bool:
+    async def _see_through(self, scope: "_OpenScope", event: Planned, lanes: Lanes) -> bool:
         """Attempt `event` until it is done; False when it isn't and nothing new may start."""
         state = scope.state_of(event)
         while True:
-            if state.next_attempt_at is not None and not await self._wait_until(state.next_attempt_at):
+            if not await self._wait_for_turn(state, lanes):
                 return False
             async with lanes:
                 if self._stop.is_set():
                     return False
-                attempt = await self._attempt(scope, event, state)
+                if self._is_held(lanes):
+                    continue
+                attempt = await self._attempt(scope, event, state, lanes)
                 await self._commits.put(attempt)
             state = attempt.state
             if isinstance(attempt.decision, Done):
@@ -177,7 +190,19 @@ class Collector:
                 self._stop.set()
                 return False
 
-    async def _attempt(self, scope: "_OpenScope", event: Planned, state: EventState) -> Attempt:
+    async def _wait_for_turn(self, state: EventState, lanes: Lanes) -> bool:
+        """Wait until the event is due and the server wants to hear of its kind again; False when the slice closes."""
+        if state.next_attempt_at is not None and not await self._wait_until(state.next_attempt_at):
+            return False
+        while lanes.held_until is not None and self._is_held(lanes):
+            if not await self._wait_until(lanes.held_until):
+                return False
+        return True
+
+    def _is_held(self, lanes: Lanes) -> bool:
+        return lanes.held_until is not None and self._clock() < lanes.held_until
+
+    async def _attempt(self, scope: "_OpenScope", event: Planned, state: EventState, lanes: Lanes) -> Attempt:
         kind = call_kind(event, state)
         outcome: AddOutcome | SearchOutcome
         if isinstance(event, PlannedAdd):
@@ -185,7 +210,8 @@ class Collector:
         else:
             outcome, receipt = await self._door.search(event, attempt=state.attempts + 1)
         jitter = random.random()  # noqa: S311 (spreads retries, hides nothing)
-        behind, decision = follow(state, kind, outcome, receipt, now=self._clock(), jitter=jitter)
+        now = self._clock()
+        behind, decision = follow(state, kind, outcome, receipt, now=now, jitter=jitter)
         next_event = scope.advance(event) if behind.done else scope.next_event
         return Attempt(
             scope=scope.ordinal,
@@ -195,6 +221,7 @@ class Collector:
             decision=decision,
             state=behind,
             next_event=next_event,
+            lanes=lanes.hear(outcome, receipt, now),
         )
 
     async def _wait_until(self, at: datetime) -> bool:

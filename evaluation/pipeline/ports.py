@@ -11,6 +11,7 @@ from contract.answers import AddOutcome, SearchOutcome
 from contract.memories import Memory
 from contract.receipts import Receipt
 from contract.retry import Decision
+from evaluation.pipeline.adaptive import LaneChange
 from evaluation.pipeline.answering.model import Answer, Answerer
 from evaluation.pipeline.plan import Planned, PlannedAdd, PlannedSearch
 
@@ -25,6 +26,7 @@ __all__ = [
     "ItemOutcome",
     "Judge",
     "Judgement",
+    "LaneChange",
     "LeaseLost",
     "Ledger",
     "PendingItem",
@@ -95,6 +97,8 @@ class Attempt:
     decision: Decision
     state: EventState
     next_event: int
+    lanes: LaneChange | None = None
+    """The change in the number of lanes that this attempt has made."""
 
 
 class Door(Protocol):

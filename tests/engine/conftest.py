@@ -33,6 +33,7 @@ class Memory:
         self.at_once = Counter[str]()
         self.most_at_once = Counter[str]()
         self.status: Callable[[str], tuple[int, bytes]] | None = None
+        self.retry_after = "0"
         self.before: Callable[[str], Awaitable[None]] | None = None
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -54,7 +55,7 @@ class Memory:
             if answer is None:
                 await self._app(scope, _replay(body), send)
             else:
-                await _send(send, *answer)
+                await _send(send, *answer, retry_after=self.retry_after)
         finally:
             self.at_once[path] -= 1
 
@@ -78,10 +79,10 @@ def _replay(body: bytes) -> Receive:
     return receive
 
 
-async def _send(send: Send, status: int, body: bytes) -> None:
+async def _send(send: Send, status: int, body: bytes, *, retry_after: str = "0") -> None:
     headers = [(b"content-type", b"application/json"), (b"content-length", str(len(body)).encode())]
     if status in {429, 503}:
-        headers.append((b"retry-after", b"0"))
+        headers.append((b"retry-after", retry_after.encode()))
     await send({"type": "http.response.start", "status": status, "headers": headers})
     await send({"type": "http.response.body", "body": body})
 

@@ -83,7 +83,8 @@ def test_a_wrong_echo_ends_the_job_with_its_code_and_spends_the_slot(job: Job, m
     assert job.failure_detail["where"] == "session_id"
     assert job.failure_detail["got"].startswith(f'sent "{sent}')
     assert job.failure_detail["got"].endswith('", came "another"')
-    assert Receipt.objects.exclude(reason_code="").get(job=job).reason_got.startswith(f'session_id: sent "{sent}')
+    received = Receipt.objects.filter(job=job).exclude(reason_code="").first()  # others may have broken it as well
+    assert received.reason_got.startswith(f'session_id: sent "{sent}')
     assert job.failure_detail["http_status"] == 200
     assert job.failure_detail["kind"] == "add"
     assert job.failure_detail["request_id"].startswith(f"eval:{job.pk.hex}:")
