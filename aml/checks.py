@@ -45,6 +45,37 @@ def private_targets(app_configs: Sequence[AppConfig] | None, **kwargs: Any) -> l
     ]
 
 
+@register(Tags.security, deploy=True)
+def letters_leave(app_configs: Sequence[AppConfig] | None, **kwargs: Any) -> list[CheckMessage]:
+    """Letters that are printed reach nobody, and a sender on localhost is refused by most mail servers."""
+    found: list[CheckMessage] = []
+    if settings.EMAIL_BACKEND.rpartition(".")[0].rpartition(".")[2] in {"console", "dummy", "locmem"}:
+        found.append(
+            Warning(
+                "Letters are printed or dropped: nobody is told of decisions, results and rotated keys.",
+                hint="Set EMAIL_URL to a mail server, such as smtp+tls://user:password@mail.example.org:587.",
+                id="aml.W004",
+            )
+        )
+    elif settings.DEFAULT_FROM_EMAIL.rstrip(">").endswith("@localhost"):
+        found.append(
+            Warning(
+                "DEFAULT_FROM_EMAIL is an address on localhost, which mail servers refuse.",
+                hint="Set DEFAULT_FROM_EMAIL to an address of your own.",
+                id="aml.W005",
+            )
+        )
+    if settings.AML_ORGANIZER_LANGUAGE not in dict(settings.LANGUAGES):
+        found.append(
+            Error(
+                f"AML_ORGANIZER_LANGUAGE is {settings.AML_ORGANIZER_LANGUAGE!r}. Expected en or zh-hans.",
+                hint="Set it to a language of the site.",
+                id="aml.E002",
+            )
+        )
+    return found
+
+
 @register(Tags.database, deploy=True)
 def database_for_many(app_configs: Sequence[AppConfig] | None, **kwargs: Any) -> list[CheckMessage]:
     """SQLite is the embedded default: one machine, few writers."""

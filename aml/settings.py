@@ -201,6 +201,7 @@ EMAIL_CONFIG = env.email_url("EMAIL_URL", default=f"filemail:///{VAR_DIR / 'mail
 vars().update(EMAIL_CONFIG)
 DEFAULT_FROM_EMAIL = env.str("DEFAULT_FROM_EMAIL", default="leaderboard@localhost")
 AML_ORGANIZER_EMAILS = env.list("AML_ORGANIZER_EMAILS", default=[])
+AML_ORGANIZER_LANGUAGE = env.str("AML_ORGANIZER_LANGUAGE", default="en")
 
 # Security ------------------------------------------------------------------------------------------------------------
 AML_ADMIN_PATH = env.str("AML_ADMIN_PATH", default="admin").strip("/")

@@ -17,7 +17,7 @@ from evaluation.tasks import wake
 from submissions.audit import append_event
 from submissions.keys import require_scope
 from submissions.models import LeaderboardKey, Track, Version
-from submissions.outbox import queue_mail
+from submissions.outbox import queue_mail, tell_organizers
 from submissions.refusals import Refusal, require_reason
 
 
@@ -275,7 +275,9 @@ def _open_review(job: Job) -> None:
     if job.state != Job.State.SUCCEEDED or job.mode != Job.Mode.FULL or job.runner != Job.Runner.PARTICIPANT:
         return
     checks = [check.as_json() for check in check_publication(job)]
-    PublicationReview.objects.get_or_create(job=job, defaults={"checks": checks})
+    _review, is_new = PublicationReview.objects.get_or_create(job=job, defaults={"checks": checks})
+    if is_new:
+        tell_organizers(context={**letter_context(job), "is_request": False})
 
 
 def _write_letters(job: Job, *, refunded: bool) -> None:

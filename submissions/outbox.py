@@ -36,13 +36,14 @@ EVENTS: Mapping[str, tuple[str, ...]] = {
     "result_returned": (*_RUN, "reason"),
     "result_disqualified": (*_RUN, "reason"),
     "result_published": (*_RUN, "division", "page_path"),
+    "organizer_work": (*_VERSION, "is_request"),
     "key_rotated": ("team", "public_id", "old_public_id", "old_ends_at"),
 }
 """Each event with the names that its context must hold.
 
 `team`, `system`, `version` and `run_label` are plain names; `track`, `mode` and `division` labels, lazy ones at best
-(`Track(job.track).label`); `succeeded` and `makes_key` truth values; `reason` and `note` what organizers wrote or what
-happened; `page_path` the path of a public page without its language, such as "/leaderboard/entry/<id>/"; and
+(`Track(job.track).label`); `succeeded`, `makes_key` and `is_request` truth values; `reason` and `note` what organizers
+wrote or what happened; `page_path` the path of a public page without its language, such as "/leaderboard/entry/<id>/"; and
 `old_ends_at` a time.
 """
 
@@ -95,6 +96,12 @@ def queue_mail(*, event: str, to: str, language: str, context: Mapping[str, Any]
         html=letter.html,
         next_attempt_at=timezone.now(),
     )
+
+
+def tell_organizers(*, context: Mapping[str, Any]) -> None:
+    """Write `organizer_work` to each address of AML_ORGANIZER_EMAILS, into the caller's transaction."""
+    for address in settings.AML_ORGANIZER_EMAILS:
+        queue_mail(event="organizer_work", to=address, language=settings.AML_ORGANIZER_LANGUAGE, context=context)
 
 
 def send_waiting(at: datetime, *, limit: int = 50) -> int:
@@ -164,6 +171,7 @@ def _addresses(context: Mapping[str, Any]) -> dict[str, str]:
     return {
         "site_url": site + prefix + "/",
         "evaluation_url": f"{site}{prefix}/evaluation/",
+        "admin_url": f"{site}{prefix}/{settings.AML_ADMIN_PATH}/",
         "page_url": f"{site}{prefix}{context['page_path']}" if context.get("page_path") else "",
         "privacy_url": f"{site}{prefix}/privacy/",
     }

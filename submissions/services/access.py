@@ -14,7 +14,7 @@ from submissions.digests import peppered_digest
 from submissions.keys import is_valid, require_scope
 from submissions.materials import VERSION_FIELDS, Materials, check_materials
 from submissions.models import AccessRequest, Cycle, LeaderboardKey, System, Team, Version
-from submissions.outbox import queue_mail
+from submissions.outbox import queue_mail, tell_organizers
 from submissions.refusals import Refusal
 from submissions.services.locking import letter_names, locked_request
 from submissions.vault import (
@@ -157,6 +157,7 @@ def _submit(access_request: AccessRequest, at: datetime) -> None:
         language=access_request.language,
         context={**letter_names(access_request.version), "cycle": access_request.cycle},
     )
+    tell_organizers(context={**letter_names(access_request.version), "is_request": True})
 
 
 def _for_key(key: LeaderboardKey | None, cycle: Cycle, materials: Materials, at: datetime) -> tuple[Cycle, Materials]:

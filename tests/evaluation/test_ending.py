@@ -155,3 +155,14 @@ def test_an_organizer_ends_a_stuck_run_with_a_refund(entrant: Entrant) -> None:
     assert job.lease_token == token + 1
     assert quotas.was_refunded(job)
     assert AuditEvent.objects.get(action="job.ended_by_organizer").reason == "The disk was full."
+
+
+def test_organizers_hear_once_of_a_result_to_review_and_of_no_other_end(settings, entrant: Entrant) -> None:
+    settings.AML_ORGANIZER_EMAILS = ["olga@example.org"]
+    builders.passed_smoke(entrant)
+    assert not OutboxMail.objects.filter(event="organizer_work").exists()
+    job = builders.finished_full(entrant)
+    letter = OutboxMail.objects.get(event="organizer_work")
+    assert letter.to == "olga@example.org"
+    assert job.run_label in letter.text
+    assert str(job.result.overall) not in letter.text

@@ -10,7 +10,7 @@ from django.utils import timezone
 
 from submissions.models import Division, OutboxMail, Track
 from submissions.outbox import EVENTS, PAUSES, queue_mail, render_letter, requeue_mail, send_waiting
-from tests.builders import key_nobody_has
+from tests.builders import key_nobody_has, make_request
 
 AT = timezone.now()
 CONTEXT = {
@@ -24,6 +24,7 @@ CONTEXT = {
     "run_label": "run-7",
     "succeeded": True,
     "makes_key": True,
+    "is_request": True,
     "note": "First line\nsecond line",
     "reason": "Because <b>so</b>",
     "page_path": "/leaderboard/entry/1/",
@@ -139,3 +140,25 @@ class TestSending:
         OutboxMail.objects.filter(pk=letter.pk).update(attempts=1, next_attempt_at=AT + timedelta(minutes=5))
         assert send_waiting(AT) == 0
         assert send_waiting(AT + timedelta(minutes=5)) == 1
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("language", ["en", "zh-hans"])
+def test_organizers_hear_of_a_request_in_their_language(settings, language):
+    settings.AML_ORGANIZER_EMAILS = ["a@example.org", "b@example.org"]
+    settings.AML_ORGANIZER_LANGUAGE = language
+    make_request(as_draft=True)
+    assert not OutboxMail.objects.exists()
+    access_request = make_request(system="Mnemo")
+    letters = OutboxMail.objects.filter(event="organizer_work")
+    assert sorted(letters.values_list("to", "language")) == [("a@example.org", language), ("b@example.org", language)]
+    for letter in letters:
+        assert "Mnemo" in letter.subject
+        assert f"/{language}/admin/" in letter.text
+        assert access_request.contact_email not in letter.text
+
+
+def test_the_other_letter_to_organizers_names_the_run():
+    letter = render_letter(event="organizer_work", language="en", context={**CONTEXT, "is_request": False})
+    assert letter.subject == "To review: result of Mem & Co 1.0"
+    assert "run-7" in letter.text
