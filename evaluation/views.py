@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from functools import wraps
 from typing import Any
+from urllib.parse import urlsplit
 from uuid import UUID
 
 from django.contrib import messages
@@ -24,6 +25,7 @@ from evaluation.models import Item, Job, PublicationReview
 from evaluation.payloads import job_payload
 from evaluation.releases import current_release, describe_baseline
 from evaluation.services import cancel_job, nothing_sent, submit_job
+from evaluation.throttling import throttle_histories
 from submissions.keys import close_key_session, open_key_session, verify_key
 from submissions.models import LeaderboardKey, Track, Version
 from submissions.refusals import Refusal
@@ -132,7 +134,7 @@ def job(request: HttpRequest, key: LeaderboardKey, pk: UUID) -> HttpResponse:
         "receipts": selectors.receipts_summary(job),
         "checks": selectors.checks_of(job),
         "review": PublicationReview.objects.filter(job=job).first(),
-        "baseline": describe_baseline(job.release),
+        "baseline": describe_baseline(job.release, smoke=job.mode == Job.Mode.SMOKE),
     }
     return render(request, "evaluation/job.html", context)
 
@@ -143,9 +145,14 @@ def progress(request: HttpRequest, key: LeaderboardKey, pk: UUID) -> HttpRespons
     """The live part of a run; it stops asking by itself once the run has ended."""
     job = _job_or_404(key, pk)
     response = render(request, "evaluation/_progress.html", _progress_context(job))
-    if not job.is_active:
-        response["HX-Refresh"] = "true"  # the rest of the page shows what came of it
+    if not job.is_active and _is_asked_from(request, reverse("evaluation:job", args=[job.pk])):
+        response["HX-Refresh"] = "true"  # the rest of the run's own page shows what came of it
     return response
+
+
+def _is_asked_from(request: HttpRequest, path: str) -> bool:
+    """Whether htmx asks on the page at `path`. Other pages may hold a half-filled form, which a refresh would clear."""
+    return urlsplit(request.headers.get("HX-Current-URL", "")).path == path
 
 
 @require_GET
@@ -208,9 +215,11 @@ def _job_or_404(key: LeaderboardKey, pk: UUID) -> Job:
 
 
 def _progress_context(job: Job) -> dict[str, Any]:
+    at = timezone.now()
     return {
         "job": job,
-        "status": selectors.job_status(job, timezone.now()),
+        "status": selectors.job_status(job, at),
+        "throttle": throttle_histories(job, at),
         "failure": selectors.failure_of(job),
         "slot": selectors.slot_word(job),
         "cancel_is_free": job.is_active and nothing_sent(job),
