@@ -152,7 +152,7 @@ def _work(
         screen.show_failure(ledger.failure)
         return SERVER_FAILED
     if ending is Ending.MODEL_FAILED:
-        screen.say_model_failed(list(run.model_faults.values()))
+        screen.say_model_failed(list(run.model_faults.values()), run.model_refusal)
         return CANNOT
     report = _finish(folder, manifest, run, ledger)
     screen.show_result(report)

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
+from rich.cells import set_cell_size
 from rich.console import Console
 from rich.progress import (
     BarColumn,
@@ -25,6 +26,7 @@ from rich.text import Text
 from aml.bench.report import Report, facts_of, figures_of, sections_of
 from aml.figures import count_text
 from aml.speech import gettext as _
+from benchmarks.judging.faults import ModelFault
 from contract.reasons import reason_text
 from contract.words import gettext_noop
 from evaluation.pipeline.files.records import ReceiptLine
@@ -34,6 +36,8 @@ from evaluation.pipeline.ports import Fault, ItemOutcome
 
 __all__ = ["Screen"]
 
+NAMES = 40
+"""Columns for the names of figures."""
 TITLES = {
     "ingestion": gettext_noop("ingestion"),
     "retrieval": gettext_noop("retrieval"),
@@ -83,7 +87,7 @@ class Screen:
         for section in sections_of(report):
             table = Table(title=section.title, title_justify="left", title_style="bold", box=None, pad_edge=False)
             has_n = any(figure.n is not None for figure in section.figures)
-            table.add_column("", min_width=32)
+            table.add_column("", min_width=NAMES)
             table.add_column(_("Score") if has_n else _("Value"), justify="right", min_width=9)
             table.add_column("n" if has_n else "", justify="right", min_width=7)
             for figure in section.figures:
@@ -119,22 +123,20 @@ class Screen:
     def say_stopped(self, folder: Path) -> None:
         self._errors.print(_("Interrupted. The same command goes on from %(folder)s.") % {"folder": folder})
 
-    def say_model_failed(self, outcomes: Sequence[ItemOutcome]) -> None:
+    def say_model_failed(self, outcomes: Sequence[ItemOutcome], refusal: ModelFault | None) -> None:
         """Say that it was a model of one's own that did not do its part."""
         codes = sorted({outcome.result.code for outcome in outcomes if isinstance(outcome.result, Fault)})
         message = _("The model failed on %(count)d questions (%(codes)s). The same command tries them again.")
         self._errors.print(Text(message % {"count": len(outcomes), "codes": ", ".join(codes)}, "yellow"))
+        if refusal is not None:
+            self._errors.print(Text(_(refusal.message) % refusal.values))
 
     def say_cannot(self, message: str) -> None:
         self._errors.print(Text(message, "red"))
 
     def _pairs(self, rows: Sequence[tuple[str, str]]) -> None:
-        table = Table(box=None, pad_edge=False, show_header=False)
-        table.add_column(style="dim", min_width=32)
-        table.add_column(overflow="fold")
         for name, value in rows:
-            table.add_row(Text(name), Text(value))
-        self.console.print(table)
+            self.console.print(Text.assemble((set_cell_size(name, NAMES), "dim"), " ", value))
 
 
 class _Bars(Progress):
@@ -175,6 +177,8 @@ def _pace(count: StageCount, now: float) -> str:
         minutes, seconds = divmod(int(left), 60)
         hours, minutes = divmod(minutes, 60)
         parts.append(_("%(time)s to go") % {"time": f"{hours}:{minutes:02d}:{seconds:02d}"})
+    if count.lanes is not None and not count.is_done:
+        parts.append(_("lanes: %(count)s") % {"count": count_text(count.lanes)})
     if count.retries:
         parts.append(_("retries: %(count)s") % {"count": count_text(count.retries)})
     return " · ".join(parts)

@@ -296,6 +296,28 @@ def test_a_model_that_fails_once_is_asked_again_and_costs_no_point(
     assert begun.run.result()[0].digest == digest_of_fresh_run(tmp_path / "fresh", suite)
 
 
+class Refusing(OfflineAnswerer):
+    async def answer(self, question: Any, memories: Any) -> Any:
+        raise ModelFault("model_status", "the key is wrong", transient=False)
+
+
+def test_a_model_that_refuses_for_good_ends_the_process_at_once(tmp_path: Path, suite: FileSuite, peer: Memory) -> None:
+    begun = Begun(tmp_path / "run", suite, peer.url, answerer=Refusing())
+    assert begun.to_end() is Ending.MODEL_FAILED
+    assert str(begun.run.model_refusal) == "model_status: the key is wrong"
+
+
+def test_lanes_that_a_busy_server_has_closed_stay_closed_in_the_next_process(
+    tmp_path: Path, suite: FileSuite, peer: Memory
+) -> None:
+    peer.fault = lambda path, request, times: (429, b"busy") if path == "/search" and times == 1 else None
+    begun = Begun(tmp_path / "run", suite, peer.url)
+    assert begun.to_end() is Ending.DONE
+    reopened = FileLedger(tmp_path / "run", Stages(adds=ADDS, searches=QUESTIONS))
+    assert reopened.stages["retrieval"].lanes == begun.ledger.stages["retrieval"].lanes == 6
+    assert reopened.stages["ingestion"].lanes is None
+
+
 def test_a_model_that_stays_away_ends_the_process_and_the_next_one_asks_only_it(
     tmp_path: Path, suite: FileSuite, peer: Memory
 ) -> None:

@@ -348,6 +348,22 @@ def test_models_answer_and_score_and_their_keys_are_kept_nowhere(server: Memory,
     assert MODEL_NAME in ran.stdout
 
 
+def test_a_model_that_is_not_there_ends_it_with_1_and_the_same_command_goes_on(
+    server: Memory, data: Path, tmp_path: Path
+) -> None:
+    with loopback_model(mode="http_401") as model:
+        models = ["--answer-base-url", model.base_url, "--answer-model", MODEL_NAME, "--limit-scopes", "1"]
+        failed = bench(server.url, data, tmp_path / "run", *models)
+        heard = len(server.heard)
+        model.mode = "ok"
+        again = bench(server.url, data, tmp_path / "run", *models)
+    assert failed.returncode == 1
+    assert "model_status" in failed.stderr
+    assert "Traceback" not in failed.stderr
+    assert again.returncode == 0, again.stderr
+    assert len(server.heard) == heard
+
+
 def test_an_add_that_is_accepted_first_is_asked_after(data: Path, tmp_path: Path) -> None:
     with served(deferred_s=0.1) as memory:
         ran = bench(memory.url, data, tmp_path / "run", "--status-url", f"{memory.url}/add-status/{{task_id}}")

@@ -1,6 +1,7 @@
 """The pipeline's ledger over the files of a folder."""
 
 import asyncio
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from hashlib import sha256
@@ -63,6 +64,7 @@ class FileLedger:
     async def record_attempts(self, attempts: Sequence[Attempt]) -> None:
         # on the disk before the next step is taken; the loop goes on meanwhile
         for line in await asyncio.to_thread(self._keep_attempts, attempts):
+            self.stages.begin(_stage(line), time.monotonic())
             self._take(line)
             self.failure = line if line.decision == "failed" else self.failure
 
@@ -137,8 +139,9 @@ class FileLedger:
         events[line.event] = _begun_anew(line.state) if line.decision == "failed" else line.state
         for ordinal in [ordinal for ordinal in events if ordinal < line.next_event]:
             del events[ordinal]
-        stage = "ingestion" if line.receipt.kind in (CallKind.ADD, CallKind.ADD_STATUS) else "retrieval"
-        self.stages.add(stage, done=int(line.state.done), retries=int(line.is_retry))
+        self.stages.add(_stage(line), done=int(line.state.done), retries=int(line.is_retry))
+        if line.lanes is not None:
+            self.stages[_stage(line)].lanes = line.lanes.lanes
         if line.retrieval is not None:
             self._returned[line.scope, line.event] = line.retrieval
         if line.receipt.verdict == "ok" and line.receipt.kind in (CallKind.ADD, CallKind.SEARCH):
@@ -151,6 +154,10 @@ class FileLedger:
     def _take_score(self, line: JudgementLine) -> None:
         self.stages.add("scoring", done=int(line.item not in self.scores))
         self.scores[line.item] = line.judgement.score
+
+
+def _stage(line: ReceiptLine) -> str:
+    return "retrieval" if line.receipt.kind is CallKind.SEARCH else "ingestion"
 
 
 def _facts(memories: Sequence[Memory], span: Span, digest: str) -> RetrievalFacts:

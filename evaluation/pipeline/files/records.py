@@ -7,7 +7,7 @@ from contract.retry import Decision, GiveUp, TryAgain
 from contract.verdicts import Verdict
 from evaluation.pipeline.answering.model import Answer
 from evaluation.pipeline.files.journal import Span
-from evaluation.pipeline.ports import Attempt, EventState, Judgement
+from evaluation.pipeline.ports import Attempt, EventState, Judgement, LaneChange
 
 __all__ = ["AnswerLine", "JudgementLine", "ReceiptLine", "RetrievalFacts", "is_retry", "receipt_line"]
 
@@ -24,7 +24,8 @@ class RetrievalFacts(msgspec.Struct, frozen=True):
 class ReceiptLine(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """One attempt on the wire. `decision` is done, again or failed; `state` is the event's behind the attempt.
 
-    Before `next_event` the scope's events are done.
+    Before `next_event` the scope's events are done; `lanes` is how many calls go out at once from here on, where the
+    attempt has changed that.
     """
 
     scope: int
@@ -39,6 +40,7 @@ class ReceiptLine(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
     state: EventState
     next_event: int
     retrieval: RetrievalFacts | None = None
+    lanes: LaneChange | None = None
 
 
 class AnswerLine(msgspec.Struct, frozen=True):
@@ -76,6 +78,7 @@ def receipt_line(attempt: Attempt, retrieval: RetrievalFacts | None) -> ReceiptL
         state=attempt.state,
         next_event=attempt.next_event,
         retrieval=retrieval,
+        lanes=attempt.lanes,
     )
 
 

@@ -10,6 +10,7 @@ from enum import StrEnum
 from functools import partial
 from typing import Final
 
+from benchmarks.judging.faults import ModelFault
 from evaluation.pipeline.aggregate import Aggregate, ScoredItem, aggregate, efficiency_facts
 from evaluation.pipeline.collect import Collector
 from evaluation.pipeline.control import Control
@@ -83,6 +84,9 @@ class FileRun:
         self.model_faults: dict[int, ItemOutcome] = {}
         """What a model has failed on in this process, by item."""
 
+        self.model_refusal: ModelFault | None = None
+        """What a model has said that will never answer, as for a wrong key."""
+
     async def run(self) -> Ending:
         """Work until the run is done, the participant has failed, a model has failed for good, or somebody says stop.
 
@@ -110,10 +114,9 @@ class FileRun:
         return any(self._left())
 
     async def _collect(self) -> Ending | None:
-        stages = self._ledger.stages
+        if not self._is_done("ingestion"):
+            self._ledger.stages.begin("ingestion", time.monotonic())
         while any(self._left()):
-            for stage in ("ingestion", "retrieval"):
-                stages.begin(stage, time.monotonic())
             collector = Collector(
                 ledger=self._ledger,
                 door=self._door(),
@@ -121,6 +124,8 @@ class FileRun:
                 clock=self._clock,
                 add_lanes=self._settings.add_lanes,
                 search_lanes=self._settings.search_lanes,
+                add_start=self._ledger.stages["ingestion"].lanes,
+                search_start=self._ledger.stages["retrieval"].lanes,
             )
             collected = await collector.run(self._scope_work())
             if collected.failed:
@@ -158,7 +163,8 @@ class FileRun:
                 await bench.run(self._due(stage, keys))
                 if self._is_done(stage):
                     return None
-                due_at = self._due_at()
+                self.model_refusal = bench.refusal
+                due_at = None if bench.refusal else self._due_at()
                 if due_at is None and not self._control.halted:
                     return Ending.MODEL_FAILED
                 if not await self._wait_until(due_at or self._clock()):

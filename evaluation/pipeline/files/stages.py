@@ -13,6 +13,7 @@ class StageCount:
     """`done` of `total`, and how often something was tried again. `found` was done before this process began.
 
     `began_at` is when this process first had work of the stage, in seconds of any clock that only runs forward.
+    `lanes` is how many calls go out at once after the last change that the server made necessary.
     """
 
     stage: str
@@ -21,6 +22,7 @@ class StageCount:
     retries: int = 0
     found: int = 0
     began_at: float | None = None
+    lanes: int | None = None
 
     @property
     def is_done(self) -> bool:
