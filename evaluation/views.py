@@ -26,6 +26,7 @@ from evaluation.payloads import job_payload
 from evaluation.releases import current_release, describe_baseline
 from evaluation.services import cancel_job, nothing_sent, submit_job
 from evaluation.throttling import throttle_histories
+from evaluation.throttling import throttle_histories
 from submissions.keys import close_key_session, open_key_session, verify_key
 from submissions.models import LeaderboardKey, Track, Version
 from submissions.refusals import Refusal
