@@ -3,7 +3,6 @@
 from collections.abc import Callable
 from functools import wraps
 from typing import Any
-from urllib.parse import urlsplit
 from uuid import UUID
 
 from django.contrib import messages
@@ -25,7 +24,6 @@ from evaluation.models import Item, Job, PublicationReview
 from evaluation.payloads import job_payload
 from evaluation.releases import current_release, describe_baseline
 from evaluation.services import cancel_job, nothing_sent, submit_job
-from evaluation.throttling import throttle_histories
 from evaluation.throttling import throttle_histories
 from submissions.keys import close_key_session, open_key_session, verify_key
 from submissions.models import LeaderboardKey, Track, Version
@@ -135,7 +133,7 @@ def job(request: HttpRequest, key: LeaderboardKey, pk: UUID) -> HttpResponse:
         "receipts": selectors.receipts_summary(job),
         "checks": selectors.checks_of(job),
         "review": PublicationReview.objects.filter(job=job).first(),
-        "baseline": describe_baseline(job.release, smoke=job.mode == Job.Mode.SMOKE),
+        "baseline": describe_baseline(job.release),
     }
     return render(request, "evaluation/job.html", context)
 
@@ -146,14 +144,9 @@ def progress(request: HttpRequest, key: LeaderboardKey, pk: UUID) -> HttpRespons
     """The live part of a run; it stops asking by itself once the run has ended."""
     job = _job_or_404(key, pk)
     response = render(request, "evaluation/_progress.html", _progress_context(job))
-    if not job.is_active and _is_asked_from(request, reverse("evaluation:job", args=[job.pk])):
-        response["HX-Refresh"] = "true"  # the rest of the run's own page shows what came of it
+    if not job.is_active:
+        response["HX-Refresh"] = "true"  # the rest of the page shows what came of it
     return response
-
-
-def _is_asked_from(request: HttpRequest, path: str) -> bool:
-    """Whether htmx asks on the page at `path`. Other pages may hold a half-filled form, which a refresh would clear."""
-    return urlsplit(request.headers.get("HX-Current-URL", "")).path == path
 
 
 @require_GET
