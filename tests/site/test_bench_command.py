@@ -7,6 +7,7 @@ import json
 import os
 import random
 import re
+import resource
 import shutil
 import signal
 import subprocess
@@ -381,6 +382,28 @@ def test_retrievals_can_be_read_with_zstandard_alone(done: Done) -> None:
     lines = [json.loads(line) for line in text.splitlines()]
     assert len(lines) == QUESTIONS
     assert all(memory["content"] for line in lines for memory in line)
+
+
+def test_a_disk_that_is_full_ends_it_with_1_and_what_was_kept_is_not_asked_again(
+    server: Memory, data: Path, tmp_path: Path
+) -> None:
+    out = tmp_path / "run"
+    full = subprocess.run(
+        command(server.url, data, out, "--lanes", "2"),
+        cwd=ROOT,
+        env=environment(),
+        capture_output=True,
+        text=True,
+        timeout=60,
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (16_000, 16_000)),
+    )
+    assert full.returncode == 1
+    assert "Cannot use a file" in full.stderr
+    assert "Traceback" not in full.stderr
+    assert (out / "receipts.jsonl").stat().st_size == 16_000
+    again = bench(server.url, data, out, "--lanes", "2")
+    assert again.returncode == 0, again.stderr
+    assert sum(times - 1 for (path, _), times in server.seen.items() if path != "/health") <= 4
 
 
 def test_two_processes_do_not_work_in_one_folder(server: Memory, data: Path, tmp_path: Path) -> None:
