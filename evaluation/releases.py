@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import Any
 
 from django.conf import settings
-from django.db import transaction
+from django.db import IntegrityError, transaction
 from django.utils.translation import gettext as _
 
 from benchmarks.judging.judge import ChatJudge
@@ -48,14 +48,24 @@ def build_baseline(*, bundles: Sequence[Bundle], smoke_bundle: Bundle) -> dict[s
     }
 
 
-@transaction.atomic
 def open_release(
     *, name: str, track: str, bundles: Sequence[Bundle], smoke_bundle: Bundle, actor: str, at: datetime
 ) -> Release:
     """Freeze the baseline of `track` and open it; the release that was open before is retired.
 
-    Raises Refusal when the name is taken, when there is no bundle, or when two bundles share a name.
+    Raises Refusal when the name is taken, when there is no bundle, when two bundles share a name, or when somebody
+    else opens one at the same moment.
     """
+    try:
+        return _open(name=name, track=track, bundles=bundles, smoke_bundle=smoke_bundle, actor=actor, at=at)
+    except IntegrityError as error:
+        raise Refusal("try_again", _("Another change came in between. Try again.")) from error
+
+
+@transaction.atomic
+def _open(
+    *, name: str, track: str, bundles: Sequence[Bundle], smoke_bundle: Bundle, actor: str, at: datetime
+) -> Release:
     _check_bundles(bundles)
     if Release.objects.filter(name=name).exists():
         raise Refusal("release_name_taken", _("There is a release of this name already. Choose another name."))
@@ -99,10 +109,12 @@ def compare_baseline(release: Release) -> list[Difference]:
     ]
 
 
-def describe_baseline(release: Release) -> list[tuple[str, str]]:
-    """The baseline as pairs of a label and a value, for pages and the admin."""
+def describe_baseline(release: Release, *, smoke: bool = False) -> list[tuple[str, str]]:
+    """The baseline as pairs of a label and a value, for pages and the admin; `smoke` for a smoke test's part of it."""
     baseline = release.baseline
     bundles = baseline.get("bundles", {})
+    if smoke and (taken := baseline.get("smoke")):
+        bundles = {taken["bundle"]: taken}
     return [
         (_("Answer model"), _model_text(baseline.get("answer", {}))),
         (_("Judge"), _model_text(baseline.get("judge", {}))),

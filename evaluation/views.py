@@ -133,7 +133,7 @@ def job(request: HttpRequest, key: LeaderboardKey, pk: UUID) -> HttpResponse:
         "receipts": selectors.receipts_summary(job),
         "checks": selectors.checks_of(job),
         "review": PublicationReview.objects.filter(job=job).first(),
-        "baseline": describe_baseline(job.release),
+        "baseline": describe_baseline(job.release, smoke=job.mode == Job.Mode.SMOKE),
     }
     return render(request, "evaluation/job.html", context)
 

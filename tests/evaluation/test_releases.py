@@ -103,3 +103,9 @@ def test_a_baseline_reads_as_pairs_for_people(release: Release) -> None:
     pairs = dict(describe_baseline(release))
     assert "offline.extract.v1" in pairs.values()
     assert "talks: 6" in pairs.values()
+
+
+def test_the_settings_of_a_smoke_test_count_what_it_asks(release: Release) -> None:
+    questions = release.baseline["smoke"]["counts"]["questions"]
+    assert questions < 6
+    assert f"talks: {questions}" in dict(describe_baseline(release, smoke=True)).values()
