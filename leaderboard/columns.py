@@ -75,7 +75,7 @@ def _run(rows: Sequence[Row]) -> list[Column]:
         Column(
             "label",
             "run",
-            _("Label"),
+            _("Source"),
             "text",
             lambda row: label_title(row["label"]),
             is_optional=True,

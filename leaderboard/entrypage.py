@@ -41,6 +41,7 @@ class PartGroup:
     figure_title: str
     parts: list[Part]
     chart: str
+    note: str = ""
 
 
 def entry_context(entry: Entry) -> dict[str, Any]:
@@ -80,11 +81,29 @@ def _groups(facts: Mapping[str, Any]) -> list[PartGroup]:
         ),
     )
     groups = [(name, title, figure, _parts(facts[name], title_of)) for name, title, figure, title_of in named]
+    same = _coincide(facts)
     return [
-        PartGroup(name, title, figure, parts, _chart(name, figure, parts))
+        PartGroup(
+            name,
+            title,
+            figure,
+            parts,
+            chart="" if same and name == "categories" else _chart(name, figure, parts),
+            note=_("The numbers of the capabilities under the dataset's own names.")
+            if same and name == "categories"
+            else "",
+        )
         for name, title, figure, parts in groups
         if parts
     ]
+
+
+def _coincide(facts: Mapping[str, Any]) -> bool:
+    """Whether each category has the numbers of a capability, as where a dataset asks one kind for each."""
+    capabilities, categories = (
+        sorted((part["n"], part["score"]) for part in facts[name].values()) for name in ("capabilities", "categories")
+    )
+    return len(categories) > 1 and capabilities == categories
 
 
 def _capability(code: str) -> str:

@@ -3,11 +3,14 @@
 import csv
 import io
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
+
+from django.utils.translation import override
 
 from leaderboard.models import Snapshot
 from leaderboard.selectors import board_payload
+from leaderboard.titles import capability_title, category_title
 
 # A spreadsheet takes a cell that begins like this for a formula; full-width forms are normalised by some of them.
 _FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
@@ -40,13 +43,28 @@ def safe_cell(value: object) -> object:
 
 def _row(snapshot: Snapshot, entry: Mapping[str, Any]) -> dict[str, object]:
     parts = {
-        f"{kind}:{name} {what}": part[what]
-        for kind, group in (("capability", "capabilities"), ("category", "categories"), ("dataset", "datasets"))
+        f"{kind}:{titled(name)} {what}": part[what]
+        for kind, group, titled in (
+            ("capability", "capabilities", _with_title(capability_title)),
+            ("category", "categories", _with_title(category_title)),
+            ("dataset", "datasets", str),
+        )
         for name, part in sorted(entry[group].items())
         for what in ("score", "n")
     }
     row = {**_who(snapshot, entry), **parts, **_provenance(entry)}
     return {str(safe_cell(name)): safe_cell(value) for name, value in row.items()}
+
+
+def _with_title(title_of: Callable[[str], str]) -> Callable[[str], str]:
+    """A code with its English name, so that a column says the same whatever the reader's language."""
+
+    def named(code: str) -> str:
+        with override("en"):
+            title = title_of(code)
+        return code if title == code else f"{code} ({title})"
+
+    return named
 
 
 def _who(snapshot: Snapshot, entry: Mapping[str, Any]) -> dict[str, object]:

@@ -7,6 +7,7 @@ from typing import Any
 
 from django.template.loader import render_to_string
 
+from benchmarks.datasets.model import CAPABILITIES
 from leaderboard.boardquery import BoardQuery
 from leaderboard.columns import Column, Row, board_columns, group_title
 from leaderboard.titles import backend_title, label_title
@@ -67,10 +68,22 @@ class BoardTable:
     heads: list[Head]
     rows: list[TableRow]
     total: int
+    asked: frozenset[str] = frozenset()
 
     @property
     def width(self) -> int:
         return len(self.heads)
+
+    @property
+    def legend(self) -> list[tuple[str, str]]:
+        """What the letters over the columns of capabilities stand for."""
+        columns = [head.column for head in self.heads if head.column.group == "capabilities"]
+        return [(column.title, column.about) for column in columns]
+
+    @property
+    def unasked(self) -> list[str]:
+        """Capabilities that no entry of the board has a question for."""
+        return [code for code in CAPABILITIES if code not in self.asked]
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,6 +119,7 @@ def build_table(
             for row in rows
         ],
         total=len(payload["entries"]),
+        asked=frozenset(code for row in payload["entries"] for code in row["capabilities"]),
     )
 
 

@@ -10,7 +10,7 @@ from django import template
 from django.conf import settings
 from django.http import HttpRequest
 from django.template.loader import render_to_string
-from django.utils.html import format_html
+from django.utils.html import escape, format_html
 from django.utils.safestring import SafeString, mark_safe
 from django.utils.translation import gettext as _
 
@@ -41,6 +41,14 @@ _figure("span", figures.span_text)
 def score(value: float | str | None, digits: int = 2) -> str:
     """A score of 0 to 1 as points of 100."""
     return figures.score_text(None if isinstance(value, str) else value, digits)
+
+
+@register.filter
+def unbroken(text: object) -> SafeString:
+    """Keeps words with a hyphen in one piece where a line ends."""
+    words = str(text).split(" ")
+    pieces = [format_html('<span class="nowrap">{}</span>', word) if "-" in word else escape(word) for word in words]
+    return mark_safe(" ".join(pieces))  # noqa: S308 - each piece is escaped
 
 
 @register.filter

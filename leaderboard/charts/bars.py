@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
-WIDTH = 400
+WIDTH = 320
 ROW = 38
 TOP = 6
 

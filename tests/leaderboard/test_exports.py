@@ -52,7 +52,7 @@ def test_the_csv_has_a_line_for_each_entry_with_schema_and_digest(client: Client
     ]
     assert {row["schema"] for row in rows} == {"aml.board.v1"}
     assert {row["snapshot_digest"] for row in rows} == {published.digest}
-    assert rows[0]["capability:A score"] == "0.7"
+    assert rows[0]["capability:A (Explicit facts) score"] == "0.7"
     assert PRIVATE not in text
 
 
