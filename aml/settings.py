@@ -66,6 +66,7 @@ INSTALLED_APPS = [
 
 MIDDLEWARE = [
     "aml.probes.answer_probes",
+    "aml.operations.logs.request_log",
     "django.middleware.security.SecurityMiddleware",
     "aml.middleware.content_security_policy",
     "whitenoise.middleware.WhiteNoiseMiddleware",
@@ -266,7 +267,13 @@ SPECTACULAR_SETTINGS = {
     ],
 }
 
+# Figures for Prometheus at /metrics: off while this is empty, else the token that they need
+AML_METRICS = env.str("AML_METRICS", default="")
+
 # Logs: never a request's body, never an address with a query ---------------------------------------------------------
+AML_LOG_FORMAT = env.str("AML_LOG_FORMAT", default="line")
+if AML_LOG_FORMAT not in {"line", "json"}:
+    raise ImproperlyConfigured(f"AML_LOG_FORMAT is {AML_LOG_FORMAT!r}. Expected line or json.")
 LOGGING = {
     "version": 1,
     "disable_existing_loggers": False,
@@ -274,9 +281,19 @@ LOGGING = {
         "redact": {"()": "contract.redaction.RedactingFilter"},
         "receipts": {"()": "submissions.logs.ReceiptFilter"},
         "strangers": {"()": "aml.logs.StrangersFilter"},
+        "context": {"()": "aml.operations.logs.ContextFilter"},
     },
-    "formatters": {"line": {"format": "{asctime} {levelname} {name} {message}", "style": "{"}},
-    "handlers": {"console": {"class": "logging.StreamHandler", "formatter": "line", "filters": ["redact", "receipts"]}},
+    "formatters": {
+        "line": {"format": "{asctime} {levelname} {name} {context}{message}", "style": "{"},
+        "json": {"()": "aml.operations.logs.JsonFormatter"},
+    },
+    "handlers": {
+        "console": {
+            "class": "logging.StreamHandler",
+            "formatter": AML_LOG_FORMAT,
+            "filters": ["context", "redact", "receipts"],
+        }
+    },
     "root": {"handlers": ["console"], "level": env.str("LOG_LEVEL", default="INFO")},
     "loggers": {
         "django": {"handlers": [], "level": "INFO"},  # Django's own handlers would print and mail what is not redacted

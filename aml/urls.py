@@ -5,6 +5,7 @@ from django.conf.urls.i18n import i18n_patterns
 from django.contrib import admin
 from django.urls import URLPattern, URLResolver, include, path
 
+from aml.operations.metrics import metrics
 from aml.pages import machines
 
 pages: list[URLPattern | URLResolver] = [
@@ -18,6 +19,7 @@ pages: list[URLPattern | URLResolver] = [
 
 urlpatterns: list[URLPattern | URLResolver] = [
     path("api/v1/", include("aml.api.urls")),
+    path("metrics", metrics),
     path("robots.txt", machines.robots),
     path("sitemap.xml", machines.sitemap),
     *i18n_patterns(*pages),

@@ -27,6 +27,7 @@ from evaluation.faults import PlatformFault
 from evaluation.itemledger import ANSWERING, SCORING, ItemLedger, Step
 from evaluation.lease import Lease, acquire, fence, heartbeat, release
 from evaluation.ledger import DatabaseLedger
+from evaluation.logs import job_logs
 from evaluation.models import Item, Job, Scope
 from evaluation.pipeline.baseline import pipeline_code_hash
 from evaluation.pipeline.collect import Collected, Collector
@@ -75,6 +76,11 @@ class SliceEnd(StrEnum):
 
 def work_on(job_id: UUID, *, clock: Clock = timezone.now, retry: ModelRetry | None = None) -> SliceEnd:
     """Run one slice of a job, if it is due to nobody else. Raises nothing but what ends the process."""
+    with job_logs(job_id):
+        return _work_on(job_id, clock, retry)
+
+
+def _work_on(job_id: UUID, clock: Clock, retry: ModelRetry | None) -> SliceEnd:
     lease = acquire(job_id, at=clock())
     if lease is None:
         return SliceEnd.BUSY

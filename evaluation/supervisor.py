@@ -22,8 +22,10 @@ from django_q.conf import Conf
 from django_q.models import OrmQ
 
 from evaluation.cluster import PR_SET_CHILD_SUBREAPER, prctl
+from evaluation.lease import owner_name
 from evaluation.models import Job
 from evaluation.tasks import reap
+from evaluation.workers import BEAT_S, forget_worker, note_worker
 
 __all__ = ["DRAIN_S", "Supervisor", "cluster_command"]
 
@@ -103,6 +105,7 @@ class Supervisor:
         self._stop = False
         self._next_reap = 0.0
         self._next_check = 0.0
+        self._next_sign = 0.0
 
     def run(self) -> None:
         """Supervise until told to stop, then drain."""
@@ -127,6 +130,7 @@ class Supervisor:
             return
         self._next_reap = now + min(REAP_S, settings.AML_REAPER_S)
         try:
+            self._show_life(now)
             reap(self._clock())
             if now >= self._next_check:
                 self._next_check = now + settings.AML_REAPER_S
@@ -139,6 +143,13 @@ class Supervisor:
             connections.close_all()
         finally:
             close_old_connections()
+
+    def _show_life(self, now: float) -> None:
+        if now < self._next_sign:
+            return
+        self._next_sign = now + BEAT_S
+        processes = sum(cluster.is_alive() for cluster in self._clusters) * cast(int, Conf.WORKERS)
+        note_worker(name=owner_name(), processes=processes, at=self._clock())
 
     def _is_stuck(self) -> bool:
         at = self._clock()
@@ -155,6 +166,10 @@ class Supervisor:
             time.sleep(0.05)
         for cluster in self._clusters:
             cluster.kill()
+        try:
+            forget_worker(name=owner_name())
+        except DatabaseError:
+            log.warning("could not take this worker off the list; it goes by itself")
         connections.close_all()
 
 

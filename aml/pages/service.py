@@ -11,6 +11,7 @@ from django.db.models import Count, Max, Min, Q
 from django_q.models import OrmQ, Task
 
 from evaluation.models import Job
+from evaluation.workers import read_crew
 from submissions.models import Track
 
 RECENT = timedelta(days=30)
@@ -32,9 +33,13 @@ class TrackLoad:
 
 @dataclass(frozen=True, slots=True)
 class Service:
-    """`state` is working, idle or silent. `wake_ups` wait in the task queue, the oldest since `waiting_since`."""
+    """`state` is working, idle, silent or absent. `wake_ups` wait in the task queue, the oldest since `waiting_since`.
+
+    `workers` are the worker processes that are alive, of which `working` have a run.
+    """
 
     state: str
+    workers: int
     working: int
     last_sign_at: datetime | None
     running: int
@@ -55,11 +60,14 @@ def read_service(at: datetime) -> Service:
         working=Count("lease_owner", distinct=True, filter=Q(lease_until__gte=at) & ~Q(lease_owner="")),
     )
     last_task = Task.objects.aggregate(at=Max("stopped"))["at"]
+    crew = read_crew(at)
     last_sign = max((sign for sign in (jobs["last_heartbeat"], last_task) if sign), default=None)
+    waits = bool(jobs["queued"] or jobs["running"])
     return Service(
-        state=_state(at, last_sign, busy=jobs["working"] > 0, waits=bool(jobs["queued"] or jobs["running"])),
+        state=_state(at, last_sign, busy=jobs["working"] > 0, waits=waits, alive=crew.processes > 0),
+        workers=max(crew.processes, jobs["working"]),
         working=jobs["working"],
-        last_sign_at=last_sign,
+        last_sign_at=max((sign for sign in (last_sign, crew.last_seen_at) if sign), default=None),
         running=jobs["running"],
         queued=jobs["queued"],
         stalled=Job.objects.stalled(at - timedelta(seconds=2 * settings.AML_LEASE_S)).count(),
@@ -69,11 +77,13 @@ def read_service(at: datetime) -> Service:
     )
 
 
-def _state(at: datetime, last_sign: datetime | None, *, busy: bool, waits: bool) -> str:
-    """Workers show themselves by what they do: with work waiting and no sign of life, they are silent."""
+def _state(at: datetime, last_sign: datetime | None, *, busy: bool, waits: bool, alive: bool) -> str:
+    """Workers are silent when work waits and nobody works on it, and absent when none says that it is alive."""
     if busy or (last_sign and at - last_sign <= SIGNS_WITHIN):
         return "working"
-    return "silent" if waits else "idle"
+    if waits:
+        return "silent"
+    return "idle" if alive else "absent"
 
 
 def _loads(at: datetime) -> list[TrackLoad]:

@@ -7,6 +7,7 @@ from django.utils import timezone
 
 from aml.pages.service import read_service
 from evaluation.models import Job
+from evaluation.workers import forget_worker, note_worker, read_crew
 from submissions.models import Track
 from tests.leaderboard.builders import make_approved_run
 from tests.site.markup import read_page
@@ -23,9 +24,27 @@ def change(job: Job, **fields) -> None:
     Job.objects.filter(pk=job.pk).update(**fields)
 
 
-def test_without_work_and_signs_it_is_idle(now):
+def test_without_work_and_signs_no_worker_is_there(now, client):
     service = read_service(now)
-    assert (service.state, service.running, service.queued, service.last_sign_at) == ("idle", 0, 0, None)
+    assert (service.state, service.running, service.queued, service.last_sign_at) == ("absent", 0, 0, None)
+    assert "No worker is running" in read_page(client.get("/en/status/")).text()
+
+
+def test_a_live_worker_without_work_is_idle(now, client):
+    note_worker(name="host:1", processes=2, at=now - timedelta(seconds=20))
+    note_worker(name="host:2", processes=4, at=now - timedelta(hours=1))
+    service = read_service(now)
+    assert (service.state, service.workers, service.working) == ("idle", 2, 0)
+    assert read_service(now + timedelta(minutes=1)).state == "absent"
+    assert "Nothing to do" in read_page(client.get("/en/status/")).text()
+
+
+def test_a_worker_that_ends_in_order_is_forgotten_and_one_that_came_back_counts_once(now):
+    for seconds in (30, 20, 10):
+        note_worker(name="host:1", processes=2, at=now - timedelta(seconds=seconds))
+    assert read_crew(now).processes == 2
+    forget_worker(name="host:1")
+    assert read_crew(now).supervisors == 0
 
 
 def test_a_worker_on_a_run_shows_it_works(now):
