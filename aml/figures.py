@@ -1,32 +1,15 @@
-"""Numbers, sizes, durations and moments as text in the reader's language. Every page formats with these."""
+"""Numbers, sizes and durations as text in the reader's language; `submissions.moments` has the dates."""
 
 from datetime import UTC, date, datetime
-from zoneinfo import ZoneInfo
 
-from django.conf import settings
 from django.utils.dateparse import parse_date, parse_datetime
 from django.utils.translation import gettext as _
-from django.utils.translation import ngettext, pgettext_lazy
+from django.utils.translation import ngettext
 
 NOTHING = "–"
 """Stands where a number is not known."""
 
 _MINUTE, _HOUR, _DAY = 60, 3600, 86400
-
-_MONTHS = (
-    pgettext_lazy("month of a date", "January"),
-    pgettext_lazy("month of a date", "February"),
-    pgettext_lazy("month of a date", "March"),
-    pgettext_lazy("month of a date", "April"),
-    pgettext_lazy("month of a date", "May"),
-    pgettext_lazy("month of a date", "June"),
-    pgettext_lazy("month of a date", "July"),
-    pgettext_lazy("month of a date", "August"),
-    pgettext_lazy("month of a date", "September"),
-    pgettext_lazy("month of a date", "October"),
-    pgettext_lazy("month of a date", "November"),
-    pgettext_lazy("month of a date", "December"),
-)
 
 
 def score_text(value: float | None, digits: int = 2) -> str:
@@ -97,32 +80,6 @@ def span_text(seconds: float | None) -> str:
     return ngettext("%(minutes)d minute", "%(minutes)d minutes", minutes) % {"minutes": minutes}
 
 
-def moment_text(moment: datetime) -> str:
-    """A moment in the board's zone with the zone named: `31 October 2026, 23:59 (UTC+8)`."""
-    local = moment.astimezone(board_zone())
-    values = {**_parts(local.date()), "time": f"{local:%H:%M}", "zone": _zone_name(local)}
-    return _("%(day)d %(month)s %(year)d, %(time)s (%(zone)s)") % values
-
-
-def day_text(day: date) -> str:
-    """A day: `31 October 2026`. A moment is read in the board's zone."""
-    if isinstance(day, datetime):
-        day = day.astimezone(board_zone()).date()
-    return _("%(day)d %(month)s %(year)d") % _parts(day)
-
-
-def part_of_month_text(day: date, part: str) -> str:
-    """A day that is meant loosely: `mid-November 2026`; `part` is early, middle or late."""
-    values = _parts(day)
-    if part == "early":
-        return _("early %(month)s %(year)d") % values
-    if part == "middle":
-        return _("mid-%(month)s %(year)d") % values
-    if part == "late":
-        return _("late %(month)s %(year)d") % values
-    return day_text(day)
-
-
 def read_moment(value: object) -> datetime | date | None:
     """A moment or a day from what a template holds: one of these, or ISO 8601 text from a JSON document."""
     if isinstance(value, date):
@@ -135,19 +92,3 @@ def read_moment(value: object) -> datetime | date | None:
 def _aware(moment: datetime | None) -> datetime | None:
     """A moment without a zone is meant in UTC."""
     return moment.replace(tzinfo=UTC) if moment and moment.tzinfo is None else moment
-
-
-def board_zone() -> ZoneInfo:
-    return ZoneInfo(settings.AML_BOARD_TIME_ZONE)
-
-
-def _zone_name(local: datetime) -> str:
-    offset = local.utcoffset()
-    minutes = int(offset.total_seconds() // 60) if offset else 0
-    hours, rest = divmod(abs(minutes), 60)
-    sign = "+" if minutes >= 0 else "-"
-    return f"UTC{sign}{hours}" + (f":{rest:02d}" if rest else "") if minutes else "UTC"
-
-
-def _parts(day: date) -> dict[str, object]:
-    return {"day": day.day, "month": _MONTHS[day.month - 1], "year": day.year}

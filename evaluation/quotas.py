@@ -8,9 +8,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from zoneinfo import ZoneInfo
 
-from django.conf import settings
 from django.db import transaction
 from django.db.models import Exists, OuterRef
 from django.utils.translation import gettext as _
@@ -18,6 +16,7 @@ from django.utils.translation import ngettext
 
 from evaluation.models import Job, QuotaAccount, QuotaEntry
 from submissions.models import Cycle, LeaderboardKey
+from submissions.moments import moment_text
 from submissions.refusals import Refusal
 
 TOO_MANY_REQUESTS = 429
@@ -139,7 +138,7 @@ def _closed(cycle: Cycle, at: datetime) -> tuple[str, str]:
     if cycle.opens_at is not None and at < cycle.opens_at:
         return "cycle_not_open", _("%(cycle)s opens at %(time)s.") % {
             "cycle": cycle.name,
-            "time": _told(cycle.opens_at),
+            "time": moment_text(cycle.opens_at),
         }
     return "cycle_closed", _("%(cycle)s takes no new evaluations any more; those that run are finished.") % {
         "cycle": cycle.name
@@ -150,8 +149,12 @@ def _too_early(cycle: Cycle, next_at: datetime) -> tuple[str, str, datetime | No
     """A next time after the close of the evaluation is no next time."""
     if cycle.evaluation_closes_at is not None and next_at > cycle.evaluation_closes_at:
         message = _("The next one could start at %(time)s, but the evaluation closes at %(close)s.")
-        return "quota_not_yet", message % {"time": _told(next_at), "close": _told(cycle.evaluation_closes_at)}, None
-    return "quota_not_yet", _("The next one may start at %(time)s.") % {"time": _told(next_at)}, next_at
+        return (
+            "quota_not_yet",
+            message % {"time": moment_text(next_at), "close": moment_text(cycle.evaluation_closes_at)},
+            None,
+        )
+    return "quota_not_yet", _("The next one may start at %(time)s.") % {"time": moment_text(next_at)}, next_at
 
 
 def _used_up(mode: str, limit: int) -> str:
@@ -172,8 +175,3 @@ def _used_up(mode: str, limit: int) -> str:
 
 def _left(left: int, limit: int) -> str:
     return _("%(left)d of %(limit)d left; one may start now.") % {"left": left, "limit": limit}
-
-
-def _told(moment: datetime) -> str:
-    local = moment.astimezone(ZoneInfo(settings.AML_BOARD_TIME_ZONE))
-    return f"{local:%Y-%m-%d %H:%M} (UTC{local.isoformat()[-6:]})"

@@ -1,5 +1,6 @@
 """Reads that the pages, the API and the admin share: a run as it stands, its results, receipts and questions."""
 
+from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
 from datetime import datetime, timedelta
 from typing import Any, Final
@@ -10,8 +11,7 @@ from django.utils.text import capfirst
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
-from benchmarks.datasets.model import CAPABILITIES
-from benchmarks.datasets.registry import DATASETS
+from benchmarks.titles import capability_title, category_title
 from contract.auth import AuthScheme, auth_header
 from evaluation.failures import failure_text
 from evaluation.gate import GateCheck, read_checks
@@ -223,31 +223,21 @@ def result_of(job: Job) -> ResultParts | None:
     result = Result.objects.filter(job=job).first()
     if result is None:
         return None
-    capabilities = {code: _(title) for code, title in CAPABILITIES.items()}  # translates messages from data
-    answerable = _parts({"answerable": result.answerable}, {"answerable": _("Answerable questions")})
+    answerable = _parts({"answerable": result.answerable}, lambda code: _("Answerable questions"))
     return ResultParts(
         result=result,
         answerable=answerable[0] if result.answerable else None,
-        categories=_parts(result.categories, category_titles()),
-        capabilities=_parts(result.capabilities, capabilities),
-        datasets=_parts(result.datasets, {}),
+        categories=_parts(result.categories, category_title),
+        capabilities=_parts(result.capabilities, capability_title),
+        datasets=_parts(result.datasets, str),
     )
 
 
-def _parts(parts: dict[str, Any], titles: dict[str, str]) -> list[ScorePart]:
+def _parts(parts: dict[str, Any], title_of: Callable[[str], str]) -> list[ScorePart]:
     return [
-        ScorePart(code, titles.get(code.rpartition("/")[2], code), facts.get("score"), int(facts.get("n", 0)))
+        ScorePart(code, title_of(code), facts.get("score"), int(facts.get("n", 0)))
         for code, facts in sorted(parts.items())
     ]
-
-
-def category_titles() -> dict[str, str]:
-    """Categories by their code; a code that two datasets share keeps the first one's title."""
-    titles: dict[str, str] = {}
-    for kind in DATASETS.values():
-        for code, title in kind.categories.items():
-            titles.setdefault(code, _(title))
-    return titles
 
 
 def receipts_summary(job: Job) -> list[dict[str, Any]]:

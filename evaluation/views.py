@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from functools import wraps
 from typing import Any
+from urllib.parse import urlsplit
 from uuid import UUID
 
 from django.contrib import messages
@@ -17,6 +18,7 @@ from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_GET, require_POST
 from django_htmx.http import HttpResponseClientRedirect
 
+from benchmarks.titles import category_title
 from evaluation import selectors
 from evaluation.admission import full_preconditions
 from evaluation.forms import JobForm, KeyForm
@@ -144,9 +146,14 @@ def progress(request: HttpRequest, key: LeaderboardKey, pk: UUID) -> HttpRespons
     """The live part of a run; it stops asking by itself once the run has ended."""
     job = _job_or_404(key, pk)
     response = render(request, "evaluation/_progress.html", _progress_context(job))
-    if not job.is_active:
-        response["HX-Refresh"] = "true"  # the rest of the page shows what came of it
+    if not job.is_active and _is_asked_from(request, reverse("evaluation:job", args=[job.pk])):
+        response["HX-Refresh"] = "true"  # the rest of the run's own page shows what came of it
     return response
+
+
+def _is_asked_from(request: HttpRequest, path: str) -> bool:
+    """Whether htmx asks on the page at `path`. Other pages may hold a half-filled form, which a refresh would clear."""
+    return urlsplit(request.headers.get("HX-Current-URL", "")).path == path
 
 
 @require_GET
@@ -171,8 +178,7 @@ def questions(request: HttpRequest, key: LeaderboardKey, pk: UUID) -> HttpRespon
     job = _job_or_404(key, pk)
     state = request.GET.get("state", "")
     page = Paginator(selectors.items_of(job, state=state), PAGE_SIZE).get_page(request.GET.get("page"))
-    titles = selectors.category_titles()
-    rows = [(item, titles.get(item.category, item.category)) for item in page]
+    rows = [(item, category_title(item.category)) for item in page]
     context = {"job": job, "page": page, "rows": rows, "states": Item.State, "state": state}
     return render(request, "evaluation/questions.html", context)
 

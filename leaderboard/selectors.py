@@ -1,13 +1,10 @@
 """Reads of the leaderboard room that more than one surface needs."""
 
-from calendar import monthrange
 from dataclasses import dataclass
-from datetime import date, datetime, time, timedelta
+from datetime import date, datetime
 from typing import Any
 from uuid import UUID
-from zoneinfo import ZoneInfo
 
-from django.conf import settings
 from django.db.models import Exists, OuterRef, QuerySet, Subquery
 from django.utils.dateparse import parse_date, parse_datetime
 from django.utils.translation import gettext as _
@@ -16,11 +13,10 @@ from evaluation.models import Job, PublicationReview
 from leaderboard.facts import utc_text
 from leaderboard.models import Board, Entry, Snapshot
 from submissions.models import Cycle, Division, Track, Version
+from submissions.moments import board_zone, end_of_day, end_of_loose_day
 from submissions.refusals import Refusal
 
 ENTRY_SCHEMA = "aml.entry.v1"
-LAST_DAY = {"early": 10, "middle": 20, "late": 31}
-"""Up to which day of its month a loosely meant date lies ahead."""
 YEARS = range(2000, 3000)
 """Years that `as_of` may name: far enough from the ends of the calendar for any zone."""
 
@@ -186,12 +182,7 @@ def board_due(cycle: Cycle, at: datetime) -> BoardDue | None:
     """When the boards of `cycle` are to be published, and whether that has passed at `at`."""
     if cycle.board_on is None:
         return None
-    last = LAST_DAY.get(cycle.board_date_kind)
-    until = cycle.board_on
-    if last:
-        length = monthrange(until.year, until.month)[1]
-        until = max(until, until.replace(day=min(last, length)))
-    is_past = at > _end_of(until, ZoneInfo(settings.AML_BOARD_TIME_ZONE))
+    is_past = at > end_of_loose_day(cycle.board_on, cycle.board_date_kind)
     return BoardDue(cycle.board_on, cycle.board_date_kind, is_past)
 
 
@@ -200,19 +191,14 @@ def _last_number() -> QuerySet[Snapshot, Any]:
 
 
 def _moment(text: str) -> datetime:
-    zone = ZoneInfo(settings.AML_BOARD_TIME_ZONE)
     try:
         day = parse_date(text)
         moment = None if day else parse_datetime(text)
     except ValueError:
         day = moment = None
     if day is not None and day.year in YEARS:
-        return _end_of(day, zone)
+        return end_of_day(day)
     if moment is not None and moment.year in YEARS:
-        return moment if moment.tzinfo else moment.replace(tzinfo=zone)
+        return moment if moment.tzinfo else moment.replace(tzinfo=board_zone())
     message = _("as_of is a snapshot's number, a date like 2026-11-15, or a time like 2026-11-15T08:00:00Z.")
     raise Refusal("as_of_invalid", message, status=422)
-
-
-def _end_of(day: date, zone: ZoneInfo) -> datetime:
-    return datetime.combine(day + timedelta(days=1), time.min, tzinfo=zone) - timedelta(microseconds=1)

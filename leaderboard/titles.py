@@ -5,26 +5,20 @@ from typing import Any
 
 from django.utils.translation import get_language
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext as translated  # translates messages from data
 
-from benchmarks.datasets.model import CAPABILITIES
-from benchmarks.datasets.registry import DATASETS
+from benchmarks.titles import capability_title, category_title
 from evaluation.models import Item
 from leaderboard.facts import REFERENCE_ARM
 
-
-def capability_title(code: str) -> str:
-    """`A Explicit facts` for A; the code itself where nobody knows it."""
-    return translated(CAPABILITIES[code]) if code in CAPABILITIES else code
-
-
-def category_title(code: str) -> str:
-    """A dataset's own category; codes are `<category>` or `<dataset>/<category>`."""
-    own = code.rpartition("/")[2]
-    for kind in DATASETS.values():
-        if own in kind.categories:
-            return translated(kind.categories[own])
-    return own
+__all__ = [
+    "backend_title",
+    "capability_title",
+    "category_title",
+    "dataset_title",
+    "efficiency_title",
+    "item_state_title",
+    "label_title",
+]
 
 
 def dataset_title(name: str, facts: Mapping[str, Any]) -> str:

@@ -12,9 +12,10 @@ from django.utils.translation import gettext as translated  # translates message
 from django.utils.translation import override
 
 from aml.pages import rules, wire
+from aml.statuses import HTTP_STATUSES, verdicts
 from benchmarks.datasets.chunking import MAX_MESSAGES
 from benchmarks.datasets.words import COUNTER_ID, MAX_WORDS
-from contract.answers import MAX_BODY_BYTES, read_add, read_search
+from contract.answers import MAX_BODY_BYTES
 from contract.auth import AuthScheme
 from contract.client import BROKEN_ANSWERS, RETRIED_FAULTS
 from contract.exchange import MAX_HEADER_BYTES, MAX_HEADER_FIELDS, CallBudget
@@ -23,20 +24,11 @@ from contract.guard.urls import BAD_PORTS, MAX_URL, SPECIAL_LAST_LABELS
 from contract.jsonreader import MAX_DEPTH
 from contract.media import MAX_IMAGE_BYTES, MAX_IMAGE_SIDE, MAX_IMAGES_BYTES
 from contract.memories import MAX_CREATED_AT, MAX_ID
-from contract.messages import AddRequest, Message, SearchRequest
 from contract.retry import LIMITS
 from contract.schemas import schemas
 from evaluation.pipeline.baseline import TOP_K
 
 SCHEMA = "aml.contract.v1"
-STATUSES = (
-    *(201, 202, 204, 301, 302, 307, 308, 400, 401, 403, 404, 405, 408, 409, 410, 413, 415, 422, 425, 429),
-    *(500, 501, 502, 503, 504, 505, 524),
-)
-"""HTTP statuses that the retry table names, and neighbours that people ask about; 200 is judged by its body."""
-
-_ADD = AddRequest(request_id="r", messages=(Message(role="user", content="m"),), user_id="u", session_id="s")
-_SEARCH = SearchRequest(query="q", user_id="u", top_k=1)
 _LANGUAGES = tuple(code for code, _name in settings.LANGUAGES)
 
 Sentences = dict[str, str]
@@ -114,14 +106,8 @@ def chunking() -> dict[str, Any]:
 
 def status_table() -> list[dict[str, Any]]:
     """What each HTTP status means for an Add and for a Search: retry, fail or contract_error."""
-    return [
-        {
-            "status": status,
-            "add": str(read_add(status, {}, b"", request=_ADD, track="textual").verdict),
-            "search": str(read_search(status, {}, b"", request=_SEARCH, track="textual").verdict),
-        }
-        for status in STATUSES
-    ]
+    rows = ((status, *verdicts(status)) for status in sorted(HTTP_STATUSES))
+    return [{"status": status, "add": add, "search": search} for status, add, search in rows]
 
 
 def transport_table() -> dict[str, list[str]]:

@@ -4,16 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import date, datetime, time
+from datetime import datetime
 
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
-from aml.figures import board_zone, moment_text, part_of_month_text
 from submissions.models import Cycle, Prize, Track
-
-LOOSE_DAYS = {"early": 10, "middle": 20, "late": 31}
-"""Up to which day of its month a loosely meant date still lies ahead."""
+from submissions.moments import end_of_loose_day, moment_text, part_of_month_text
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +44,7 @@ def cycle_dates(cycle: Cycle, at: datetime) -> list[CycleDate]:
     if cycle.board_on:
         loose = cycle.board_date_kind != Cycle.BoardDate.EXACT
         text = part_of_month_text(cycle.board_on, cycle.board_date_kind)
-        dated.append((_("Board published"), text, _end_of(cycle.board_on, cycle.board_date_kind), loose))
+        dated.append((_("Board published"), text, end_of_loose_day(cycle.board_on, cycle.board_date_kind), loose))
     following = next((index for index, (*_rest, moment, _loose) in enumerate(dated) if moment > at), None)
     return [
         CycleDate(title, text, moment, loose, is_past=moment <= at, is_next=index == following)
@@ -75,12 +72,3 @@ def prizes_in_order(cycle: Cycle) -> list[Prize]:
 def prize_total(prizes: Sequence[Prize]) -> int:
     """What one track gives away, in yuan."""
     return sum(prize.winners_per_track * prize.amount_cny for prize in prizes)
-
-
-def _end_of(day: date, kind: str) -> datetime:
-    """The moment from which a board date is past, read as loosely as it is meant."""
-    last = day
-    if kind in LOOSE_DAYS:
-        while last.day < LOOSE_DAYS[kind] and (following := date.fromordinal(last.toordinal() + 1)).month == day.month:
-            last = following
-    return datetime.combine(last, time.max, tzinfo=board_zone())

@@ -13,7 +13,7 @@ import msgspec
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
-from contract.answers import read_add, read_search
+from aml.statuses import HTTP_STATUSES, verdicts
 from contract.client import BROKEN_ANSWERS, RETRIED_FAULTS
 from contract.messages import (
     AddRequest,
@@ -34,32 +34,6 @@ from contract.reasons.statuses import STATUSES
 from contract.reasons.transport import TRANSPORT
 from contract.schemas import Wire, schema
 from evaluation.pipeline.baseline import TOP_K
-
-# A status of each row of the retry table; the verdicts beside them come from the reader of responses itself.
-_STATUSES = (
-    408,
-    425,
-    429,
-    500,
-    502,
-    503,
-    504,
-    524,
-    409,
-    401,
-    403,
-    404,
-    410,
-    501,
-    505,
-    400,
-    422,
-    201,
-    202,
-    204,
-    301,
-    302,
-)
 
 ADD = AddRequest(
     request_id="eval:run_abc123:hearth:conv-0:s1:chunk-0",
@@ -171,7 +145,7 @@ def retry_rows() -> list[RetryRow]:
     lost = RetryRow(_("no complete answer came"), "retry", "retry", tuple(sorted(RETRIED_FAULTS)))
     statuses = [
         RetryRow(f"HTTP {', '.join(str(status) for status in group)}", add, search)
-        for (add, search), group in groupby(_STATUSES, key=_verdicts)
+        for (add, search), group in groupby(HTTP_STATUSES, key=verdicts)
     ]
     broken = RetryRow(_("200 with a body that breaks the contract"), "contract_error", "contract_error")
     garbled = RetryRow(
@@ -182,13 +156,6 @@ def retry_rows() -> list[RetryRow]:
     )
     denied = RetryRow(_("address denied by the network guard, TLS certificate refused"), "fail", "fail")
     return [lost, *statuses, broken, garbled, denied]
-
-
-def _verdicts(status: int) -> tuple[str, str]:
-    track: Track = "textual"
-    add = read_add(status, {}, b"", request=ADD, track=track)
-    search = read_search(status, {}, b"", request=SEARCH, track=track)
-    return str(add.verdict), str(search.verdict)
 
 
 def reason_groups() -> list[ReasonGroup]:

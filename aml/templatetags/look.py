@@ -16,6 +16,7 @@ from django.utils.translation import gettext as _
 
 from aml import figures, nav
 from aml.icons import ICONS, SHAPES, STATE_KINDS
+from submissions import moments
 
 register = template.Library()
 
@@ -58,7 +59,7 @@ def moment(value: object) -> str:
     if not isinstance(read, datetime):
         return day(value)
     stamp = read.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
-    return format_html('<time datetime="{}" data-moment>{}</time>', stamp, figures.moment_text(read))
+    return format_html('<time datetime="{}" data-moment>{}</time>', stamp, moments.moment_text(read))
 
 
 @register.filter
@@ -67,14 +68,14 @@ def day(value: object) -> str:
     read = figures.read_moment(value)
     if read is None:
         return figures.NOTHING
-    local = read.astimezone(figures.board_zone()).date() if isinstance(read, datetime) else read
-    return format_html('<time datetime="{}">{}</time>', local.isoformat(), figures.day_text(local))
+    local = read.astimezone(moments.board_zone()).date() if isinstance(read, datetime) else read
+    return format_html('<time datetime="{}">{}</time>', local.isoformat(), moments.day_text(local))
 
 
 @register.filter
 def part_of_month(value: date | None, part: str) -> str:
     """A day that is meant loosely, such as `mid-November 2026`."""
-    return figures.part_of_month_text(value, part) if value else figures.NOTHING
+    return moments.part_of_month_text(value, part) if value else figures.NOTHING
 
 
 @register.filter

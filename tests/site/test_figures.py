@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from aml import figures
+from submissions import moments
 
 
 @pytest.mark.parametrize(
@@ -56,8 +57,8 @@ def test_latencies_have_their_unit(value, text):
 
 def test_moments_name_the_zone_of_the_board():
     moment = datetime(2026, 10, 31, 15, 59, tzinfo=UTC)
-    assert figures.moment_text(moment) == "31 October 2026, 23:59 (UTC+8)"
-    assert figures.day_text(datetime(2026, 10, 31, 16, 0, tzinfo=UTC)) == "1 November 2026"
+    assert moments.moment_text(moment) == "31 October 2026, 23:59 (UTC+8)"
+    assert moments.day_text(datetime(2026, 10, 31, 16, 0, tzinfo=UTC)) == "1 November 2026"
 
 
 @pytest.mark.parametrize(
@@ -71,13 +72,13 @@ def test_moments_name_the_zone_of_the_board():
 )
 def test_other_zones_are_named_as_well(settings, zone, named):
     settings.AML_BOARD_TIME_ZONE = zone
-    assert figures.moment_text(datetime(2026, 7, 1, tzinfo=UTC)).endswith(named)
+    assert moments.moment_text(datetime(2026, 7, 1, tzinfo=UTC)).endswith(named)
 
 
 def test_a_loosely_meant_day_keeps_its_looseness():
     day = date(2026, 11, 15)
-    assert figures.part_of_month_text(day, "middle") == "mid-November 2026"
-    assert figures.part_of_month_text(day, "exact") == "15 November 2026"
+    assert moments.part_of_month_text(day, "middle") == "mid-November 2026"
+    assert moments.part_of_month_text(day, "exact") == "15 November 2026"
 
 
 @given(st.floats(allow_nan=False, allow_infinity=False, min_value=0, max_value=1e15))
