@@ -10,9 +10,12 @@ from django.utils import timezone
 from django_q.tasks import async_task
 
 from evaluation.models import Job
-from submissions.models import OutboxMail
+from submissions.models import OutboxMail, ThrottleCounter
 
 __all__ = ["reap", "run_slice", "send_letters", "wake"]
+
+_LETTERS = "letters"
+"""Names the counter by which only one of many reapers asks for the waiting letters."""
 
 
 def run_slice(job_id: str) -> str:
@@ -44,7 +47,7 @@ def reap(at: datetime | None = None) -> int:
     due = Job.objects.without_lease(at).order_by(F("heartbeat_at").asc(nulls_first=True), "created_at")
     woken = sum(_wake_once(job_id, seen, at) for job_id, seen in due.values_list("pk", "next_wake_at"))
     if OutboxMail.objects.filter(state=OutboxMail.State.WAITING, next_attempt_at__lte=at).exists():
-        async_task("evaluation.tasks.send_letters", task_name="letters")
+        _ask_to_send(at)
     return woken
 
 
@@ -52,7 +55,18 @@ def send_letters() -> int:
     """Send the letters that are due; returns how many left."""
     from submissions.outbox import send_waiting
 
+    ThrottleCounter.objects.filter(limit=_LETTERS).delete()
     return send_waiting(timezone.now())
+
+
+@transaction.atomic
+def _ask_to_send(at: datetime) -> None:
+    """Queue the sending of letters unless that is on its way, where it counts as lost after `AML_REAPER_S`."""
+    window = int(at.timestamp() // settings.AML_REAPER_S)
+    _row, is_first = ThrottleCounter.objects.get_or_create(limit=_LETTERS, subject="", window=window)
+    if is_first:
+        ThrottleCounter.objects.filter(limit=_LETTERS, window__lt=window).delete()
+        async_task("evaluation.tasks.send_letters", task_name="letters")
 
 
 def _longest_unserved(at: datetime) -> UUID | None:
