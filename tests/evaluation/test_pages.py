@@ -178,9 +178,19 @@ def test_the_live_part_stops_asking_when_the_run_has_ended(entrant: Entrant, key
     job = builders.start(entrant)
     assert 'hx-trigger="every 2s"' in text(keyed, f"{HOME}runs/{job.pk}/progress/")
     builders.finish(job)
-    response = keyed.get(f"{HOME}runs/{job.pk}/progress/", headers={"HX-Request": "true"})
+    page = f"http://testserver{HOME}runs/{job.pk}/"
+    headers = {"HX-Request": "true", "HX-Current-URL": f"{page}?x=1"}
+    response = keyed.get(f"{page}progress/", headers=headers)
     assert "hx-trigger" not in response.content.decode()
     assert response["HX-Refresh"] == "true"
+
+
+def test_the_end_of_a_run_leaves_a_half_filled_form_on_another_page_alone(entrant: Entrant, keyed: Client) -> None:
+    job = builders.finish(builders.start(entrant))
+    headers = {"HX-Request": "true", "HX-Current-URL": f"http://testserver{HOME}"}
+    response = keyed.get(f"{HOME}runs/{job.pk}/progress/", headers=headers)
+    assert "hx-trigger" not in response.content.decode()
+    assert "HX-Refresh" not in response
 
 
 def test_a_stalled_job_is_named(entrant: Entrant, keyed: Client) -> None:
