@@ -12,6 +12,7 @@ from django.utils.decorators import method_decorator
 from django.utils.translation import get_language
 from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
+from django.views.decorators.debug import sensitive_variables
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiParameter, extend_schema
 from rest_framework.request import Request
@@ -62,6 +63,7 @@ class AccessRequestList(APIView):
         request=serializers.AccessRequestBody,
         responses={201: serializers.AccessRequestMade},
     )
+    @sensitive_variables("body", "receipt")
     def post(self, request: Request) -> Response:
         at = timezone.now()
         count_hit(ACCESS_REQUESTS, client_address(request._request), at=at)
@@ -93,6 +95,7 @@ class AccessRequestDetail(APIView):
         request=serializers.AccessRequestBody,
         responses=serializers.AccessRequestAnswer,
     )
+    @sensitive_variables("body", "receipt")
     def put(self, request: Request, receipt: str) -> Response:
         at = timezone.now()
         access_request = _request_of(receipt)
@@ -124,6 +127,7 @@ class KeyClaimView(APIView):
         request=None,
         responses={201: serializers.NewKeyAnswer},
     )
+    @sensitive_variables("text", "receipt")
     def post(self, request: Request, receipt: str) -> Response:
         text = claim_key(access_request=_request_of(receipt), at=timezone.now())
         return Response({"key": text}, status=201)
@@ -165,6 +169,7 @@ class MyKeyRotation(KeyView):
         request=None,
         responses={201: serializers.NewKeyAnswer},
     )
+    @sensitive_variables("text")
     def post(self, request: Request) -> Response:
         _new, text = rotate_key(key=self.key, actor=f"key:{self.key.public_id}", at=timezone.now())
         return Response({"key": text}, status=201)
@@ -191,6 +196,7 @@ class VersionSecret(KeyView):
         request=serializers.MemorySystemKeyBody,
         responses=serializers.MemorySystemKeyAnswer,
     )
+    @sensitive_variables("body", "secret")
     def put(self, request: Request, pk: UUID) -> Response:
         body = serializers.MemorySystemKeyBody(data=request.data)
         body.is_valid(raise_exception=True)

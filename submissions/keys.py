@@ -46,6 +46,7 @@ class NewKey:
         return f"NewKey({self.public_id})"
 
 
+@sensitive_variables("secret", "body", "text")
 def make_key(*, is_test: bool = False) -> NewKey:
     """Make the text of a key; nothing is stored."""
     public_id, secret = _base62(secrets.randbits(47), 8), _base62(secrets.randbits(238), 40)
@@ -54,15 +55,18 @@ def make_key(*, is_test: bool = False) -> NewKey:
     return NewKey(text, public_id, key_digest(text))
 
 
+@sensitive_variables("text")
 def key_digest(text: str) -> str:
     return peppered_digest(text, purpose="leaderboard_key")
 
 
+@sensitive_variables("body")
 def checksum(body: str) -> str:
     """The last 6 characters of a key: CRC32 of what stands before them, in base62."""
     return _base62(zlib.crc32(body.encode()), 6)
 
 
+@sensitive_variables("text", "match")
 def public_id_of(text: str) -> str | None:
     """The public id in a key without typing errors, else None. Reads no table."""
     match = _SYNTAX.fullmatch(text)
@@ -108,6 +112,7 @@ def verify_api_key(*, text: str, address: str, at: datetime) -> LeaderboardKey:
         raise
 
 
+@sensitive_variables("text")
 def _count_failure(text: str, at: datetime) -> None:
     """A right key passes whatever others have tried: 238 bits cannot be guessed, and a team must not be locked out
     by a stranger who knows its public id."""

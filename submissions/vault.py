@@ -93,6 +93,7 @@ def forget_memory_system_key(*, version: Version) -> bool:
     return deleted > 0
 
 
+@sensitive_variables("secret")
 def rotate_secrets() -> Rotation:
     """Encrypt with the ring's first key whatever another key of the ring encrypted.
 

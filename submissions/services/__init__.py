@@ -7,7 +7,7 @@ from submissions.services.access import (
     withdraw_access_request,
 )
 from submissions.services.cycles import record_cycle_change, record_prize_change
-from submissions.services.keys import claim_key, offer_new_key, revoke_key, rotate_key
+from submissions.services.keys import claim_key, offer_new_key, revoke_key, rotate_key, set_scopes
 from submissions.services.review import (
     approval_letter,
     approve_access_request,
@@ -44,6 +44,7 @@ __all__ = [
     "revoke_key",
     "rotate_key",
     "set_http_override",
+    "set_scopes",
     "start_review",
     "submit_access_request",
     "suspend_version",

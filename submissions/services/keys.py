@@ -6,6 +6,7 @@ from datetime import datetime, timedelta
 
 from django.db import transaction
 from django.utils.translation import gettext as _
+from django.views.decorators.debug import sensitive_variables
 
 from submissions.audit import append_event
 from submissions.keys import SCOPES, is_valid, make_key, require_scope
@@ -23,6 +24,7 @@ READ_AFTER_CLOSE = timedelta(days=90)
 WITHOUT_CLOSE = timedelta(days=365)
 
 
+@sensitive_variables("text")
 @transaction.atomic
 def claim_key(*, access_request: AccessRequest, at: datetime) -> str:
     """Make the key of an approved request and return its text: the only time that it can be read.
@@ -52,6 +54,7 @@ def claim_key(*, access_request: AccessRequest, at: datetime) -> str:
     return text
 
 
+@sensitive_variables("text")
 @transaction.atomic
 def rotate_key(*, key: LeaderboardKey, actor: str, at: datetime) -> tuple[LeaderboardKey, str]:
     """Make the next key of the lineage and return it with its text; the old one works 24 hours longer.
@@ -90,6 +93,29 @@ def revoke_key(*, key: LeaderboardKey, actor: str, reason: str, at: datetime) ->
 
 
 @transaction.atomic
+def set_scopes(*, key: LeaderboardKey, scopes: Iterable[str], actor: str, reason: str, at: datetime) -> LeaderboardKey:
+    """Set what `key` may do; the next key of its lineage inherits it. Raises ValueError for a scope that is none."""
+    require_reason(reason)
+    wanted = set(scopes)
+    if not wanted <= set(SCOPES):
+        raise ValueError(f"Expected scopes of {SCOPES}, got {sorted(wanted)}.")
+    current = LeaderboardKey.objects.select_for_update().get(pk=key.pk)
+    before = list(current.scopes)
+    current.scopes = [scope for scope in SCOPES if scope in wanted]
+    current.save(update_fields=["scopes"])
+    append_event(
+        actor=actor,
+        action="leaderboard_key.scopes_set",
+        subject=current,
+        reason=reason,
+        before={"scopes": before},
+        after={"scopes": current.scopes},
+        at=at,
+    )
+    return current
+
+
+@transaction.atomic
 def offer_new_key(*, key: LeaderboardKey, actor: str, reason: str, at: datetime) -> KeyClaim:
     """Let the owner of a lost or leaked key claim the next one of its lineage on the status page of the request.
 
@@ -112,6 +138,7 @@ def offer_new_key(*, key: LeaderboardKey, actor: str, reason: str, at: datetime)
     return claim
 
 
+@sensitive_variables("text")
 def _claimed(claim: KeyClaim, at: datetime) -> tuple[LeaderboardKey, str]:
     access_request = claim.access_request
     if claim.renews is not None:
@@ -128,6 +155,7 @@ def _claimed(claim: KeyClaim, at: datetime) -> tuple[LeaderboardKey, str]:
     )
 
 
+@sensitive_variables("text")
 def _rotated(old: LeaderboardKey, *, actor: str, at: datetime) -> tuple[LeaderboardKey, str]:
     new, text = _create(
         team=old.team,
@@ -165,6 +193,7 @@ def _rotated(old: LeaderboardKey, *, actor: str, at: datetime) -> tuple[Leaderbo
     return new, text
 
 
+@sensitive_variables("made")
 def _create(
     *,
     team: Team,

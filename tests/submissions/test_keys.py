@@ -1,11 +1,13 @@
 """A Leaderboard Key: its form, who it is, and how long."""
 
 import re
+import sys
 from datetime import timedelta
 
 import pytest
 from django.test import RequestFactory
 from django.utils import timezone
+from django.views.debug import ExceptionReporter
 
 from submissions.keys import (
     authenticate_key,
@@ -21,7 +23,7 @@ from submissions.keys import (
 )
 from submissions.models import AuditEvent, KeyClaim, LeaderboardKey, OutboxMail
 from submissions.refusals import Refusal
-from submissions.services import claim_key, offer_new_key, revoke_key, rotate_key
+from submissions.services import claim_key, offer_new_key, revoke_key, rotate_key, set_scopes
 from tests.builders import ORGANIZER, key_nobody_has, make_cycle, make_request, make_version
 from tests.builders import make_key as issue_key
 
@@ -271,3 +273,44 @@ class TestLife:
         at = timezone.now()
         key, _text = issue_key(cycle=make_cycle(evaluation_closes_at=None, materials_close_at=None), at=at)
         assert key.expires_at == at + timedelta(days=365)
+
+    def test_scopes_are_set_with_a_reason_and_inherited(self):
+        at = timezone.now()
+        key, _text = issue_key()
+        with pytest.raises(Refusal) as refused:
+            set_scopes(key=key, scopes=["read"], actor=ORGANIZER, reason=" ", at=at)
+        assert refused.value.code == "reason_missing"
+        with pytest.raises(ValueError, match="write"):
+            set_scopes(key=key, scopes=["write"], actor=ORGANIZER, reason="x", at=at)
+        key = set_scopes(key=key, scopes=["smoke", "read"], actor=ORGANIZER, reason="no Full yet", at=at)
+        assert key.scopes == ["read", "smoke"]
+        assert rotate_key(key=key, actor="x", at=at)[0].scopes == ["read", "smoke"]
+        event = AuditEvent.objects.get(action="leaderboard_key.scopes_set")
+        assert (event.actor, event.reason) == (ORGANIZER, "no Full yet")
+        assert (event.before, event.after) == ({"scopes": ["read", "smoke", "full"]}, {"scopes": ["read", "smoke"]})
+
+    @pytest.mark.parametrize("end", ["claim", "rotate"])
+    def test_an_error_report_never_shows_a_new_key(self, monkeypatch, rf, end):
+        texts = []
+
+        def fail(*_args, **_kwargs):
+            raise RuntimeError("the disk is full")
+
+        def made(**kwargs):
+            texts.append(make_key(**kwargs))
+            return texts[-1]
+
+        version = make_version()
+        key = issue_key()[0] if end == "rotate" else None
+        monkeypatch.setattr("submissions.services.keys.make_key", made)
+        monkeypatch.setattr("submissions.services.keys.append_event", fail)
+        try:
+            if key:
+                rotate_key(key=key, actor="x", at=timezone.now())
+            else:
+                claim_key(access_request=version.access_request, at=timezone.now())
+        except RuntimeError:
+            report = ExceptionReporter(rf.get("/"), *sys.exc_info())
+            shown = report.get_traceback_html() + report.get_traceback_text()
+        assert "the disk is full" in shown
+        assert texts[0].text not in shown
