@@ -1,5 +1,6 @@
 """Requests, versions, keys, cycles, letters and the audit chain in the organizers' admin."""
 
+from collections.abc import Iterable
 from typing import Any
 
 from django.contrib import admin
@@ -13,6 +14,7 @@ from django.utils.translation import gettext_lazy
 
 from submissions import services
 from submissions.decisions import Decision, DecisionCall, DecisionsMixin, ReadOnlyAdmin, actor_of
+from submissions.keys import SCOPES
 from submissions.models import (
     AccessRequest,
     AuditEvent,
@@ -65,12 +67,24 @@ def _revoke(call: DecisionCall) -> None:
     services.revoke_key(key=call.subject, actor=call.actor, reason=call.reason, at=call.at)
 
 
+def _allow_reading(call: DecisionCall) -> None:
+    _set_scopes(call, ["read"])
+
+
+def _allow_all(call: DecisionCall) -> None:
+    _set_scopes(call, SCOPES)
+
+
+def _set_scopes(call: DecisionCall, scopes: Iterable[str]) -> None:
+    services.set_scopes(key=call.subject, scopes=scopes, actor=call.actor, reason=call.reason, at=call.at)
+
+
 def _offer(call: DecisionCall) -> None:
     services.offer_new_key(key=call.subject, actor=call.actor, reason=call.reason, at=call.at)
 
 
 def _send_again(call: DecisionCall) -> None:
-    requeue_mail(mail=call.subject, at=call.at)
+    requeue_mail(mail=call.subject, actor=call.actor, reason=call.reason, at=call.at)
 
 
 def secret_summary(version: Version) -> str:
@@ -262,6 +276,20 @@ class LeaderboardKeyAdmin(DecisionsMixin, ReadOnlyAdmin):
             label=gettext_lazy("Rotate"),
             question=gettext_lazy("Offer the owner the next key on the request's status page?"),
             service=_offer,
+        ),
+        Decision(
+            name="read-only",
+            label=gettext_lazy("Limit to reading"),
+            question=gettext_lazy("Let this key only read, and start or cancel nothing?"),
+            service=_allow_reading,
+            allows=lambda key: key.scopes != ["read"],
+        ),
+        Decision(
+            name="all-scopes",
+            label=gettext_lazy("Give every scope"),
+            question=gettext_lazy("Let this key read, run smoke tests and run full evaluations?"),
+            service=_allow_all,
+            allows=lambda key: set(key.scopes) != set(SCOPES),
         ),
         Decision(
             name="revoke",

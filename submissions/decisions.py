@@ -245,6 +245,14 @@ def _ask_about_many(decision: Decision) -> Callable[..., HttpResponse]:
     def action(
         model_admin: DecisionsMixin, request: HttpRequest, queryset: models.QuerySet[Any]
     ) -> HttpResponseRedirect:
+        left_out = queryset.count() - MANY
+        if left_out > 0:
+            text = ngettext(
+                "%(many)d rows can be decided at once; %(count)d of those you chose is left out.",
+                "%(many)d rows can be decided at once; %(count)d of those you chose are left out.",
+                left_out,
+            )
+            messages.warning(request, text % {"many": MANY, "count": left_out})
         pks = "&".join(f"pk={pk}" for pk in queryset.values_list("pk", flat=True)[:MANY])
         url = reverse(model_admin._name("decide_many"), args=[decision.name], current_app=model_admin.admin_site.name)
         return HttpResponseRedirect(f"{url}?{pks}")

@@ -13,9 +13,11 @@ from typing import Any
 
 from django.conf import settings
 from django.core.mail import EmailMultiAlternatives
+from django.db import transaction
 from django.template.loader import render_to_string
 from django.utils import timezone, translation
 
+from submissions.audit import append_event
 from submissions.models import OutboxMail
 
 log = logging.getLogger(__name__)
@@ -118,11 +120,20 @@ def send_waiting(at: datetime, *, limit: int = 50) -> int:
     return sent
 
 
-def requeue_mail(*, mail: OutboxMail, at: datetime) -> None:
-    """Try a failed letter again from the start."""
-    OutboxMail.objects.filter(pk=mail.pk, state=OutboxMail.State.FAILED).update(
-        state=OutboxMail.State.WAITING, attempts=0, next_attempt_at=at
-    )
+@transaction.atomic
+def requeue_mail(*, mail: OutboxMail, actor: str, reason: str = "", at: datetime) -> None:
+    """Try a failed letter again from the start; any other stays as it is."""
+    failed = OutboxMail.objects.filter(pk=mail.pk, state=OutboxMail.State.FAILED)
+    if failed.update(state=OutboxMail.State.WAITING, attempts=0, next_attempt_at=at):
+        append_event(
+            actor=actor,
+            action="letter.requeued",
+            subject=mail,
+            reason=reason,
+            before={"state": OutboxMail.State.FAILED.value, "attempts": mail.attempts},
+            after={"state": OutboxMail.State.WAITING.value},
+            at=at,
+        )
 
 
 def _take(mail: OutboxMail, at: datetime) -> bool:

@@ -224,3 +224,31 @@ def test_shared_endpoints_are_shown_to_the_reviewer(organizer):
     make_version(team="First Team")
     request = make_request()
     assert "First Team" in organizer.get(page("accessrequest_change", request.pk)).content.decode()
+
+
+def test_a_list_action_says_how_many_rows_it_leaves_out(organizer, monkeypatch):
+    monkeypatch.setattr("submissions.decisions.MANY", 2)
+    requests = [make_request() for _ in range(3)]
+    chosen = {"action": "decide_start-review", "_selected_action": [request.pk for request in requests]}
+    answer = organizer.post(page("accessrequest_changelist"), chosen, follow=True).content.decode()
+    assert "2 rows can be decided at once; 1 of those you chose is left out." in answer
+
+
+def test_a_letter_that_is_sent_again_leaves_an_audit_row(organizer):
+    make_request()
+    mail = OutboxMail.objects.first()
+    OutboxMail.objects.filter(pk=mail.pk).update(state="failed", attempts=8)
+    organizer.post(page("outboxmail_decide", mail.pk, "send-again"), {"reason": "The server is back."})
+    event = AuditEvent.objects.get(action="letter.requeued")
+    assert (event.actor, event.reason) == ("organizer:olga", "The server is back.")
+    organizer.post(page("outboxmail_decide", mail.pk, "send-again"), {"reason": "Again."})
+    assert AuditEvent.objects.filter(action="letter.requeued").count() == 1
+
+
+def test_scopes_are_taken_and_given_back(organizer):
+    key, _text = make_key()
+    for decision, scopes in (("read-only", ["read"]), ("all-scopes", ["read", "smoke", "full"])):
+        assert f"/decide/{decision}/" in organizer.get(page("leaderboardkey_change", key.pk)).content.decode()
+        organizer.post(page("leaderboardkey_decide", key.pk, decision), {"reason": "Agreed."})
+        key.refresh_from_db()
+        assert key.scopes == scopes
