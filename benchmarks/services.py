@@ -1,11 +1,12 @@
 """Writes of the benchmarks room: registering bundles."""
 
 import re
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from django.conf import settings
-from django.db import transaction
+from django.db import IntegrityError, transaction
 from django.utils.translation import gettext  # translates messages from data
 from django.utils.translation import gettext as _
 
@@ -37,15 +38,14 @@ def register_bundle(
     folder = folder.resolve()
     facts = _inspect(folder, dataset)
     fields = _fields(facts, folder=folder, name=name, licence=licence, source=source)
-    with transaction.atomic():
-        known = Bundle.objects.filter(name=fields["name"], digest=facts.sha256).first()
-        if known is not None:
-            return _move(known, folder)
-        bundle = Bundle.objects.create(**fields, origin=origin)
-        append_event(
-            actor=actor, action="bundle.registered", subject=bundle, after={"digest": bundle.digest, **bundle.counts}
-        )
-    return bundle
+    try:
+        return _known(fields, folder) or _create(fields, origin=origin, actor=actor)
+    except IntegrityError as error:
+        # somebody else has registered the same files a moment ago
+        known = _known(fields, folder)
+        if known is None:
+            raise Refusal("try_again", _("Another change came in between. Try again.")) from error
+        return known
 
 
 def register_own_suites(*, actor: str = "platform") -> list[Bundle]:
@@ -96,8 +96,19 @@ def _counts(facts: BundleFacts) -> dict[str, Any]:
     }
 
 
-def _move(bundle: Bundle, folder: Path) -> Bundle:
-    if bundle.folder != str(folder):
+@transaction.atomic
+def _create(fields: Mapping[str, Any], *, origin: str, actor: str) -> Bundle:
+    bundle = Bundle.objects.create(**fields, origin=origin)
+    append_event(
+        actor=actor, action="bundle.registered", subject=bundle, after={"digest": bundle.digest, **bundle.counts}
+    )
+    return bundle
+
+
+def _known(fields: Mapping[str, Any], folder: Path) -> Bundle | None:
+    """The row of these files under this name, moved to `folder`."""
+    bundle = Bundle.objects.filter(name=fields["name"], digest=fields["digest"]).first()
+    if bundle is not None and bundle.folder != str(folder):
         bundle.folder = str(folder)
         bundle.save(update_fields=["folder"])
     return bundle

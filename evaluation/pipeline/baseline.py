@@ -41,6 +41,7 @@ _CODE = (
     "benchmarks/datasets",
     "benchmarks/scoring",
     "benchmarks/judging",
+    "benchmarks/selectors.py",
     "evaluation/pipeline",
     "evaluation/aggregation.py",
     "evaluation/backends.py",
@@ -50,6 +51,7 @@ _CODE = (
     "evaluation/evidence/segments.py",
     "evaluation/itemledger.py",
     "evaluation/ledger.py",
+    "evaluation/preparing.py",
     "evaluation/slices.py",
     "evaluation/suites.py",
 )

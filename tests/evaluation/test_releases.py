@@ -1,11 +1,16 @@
 """Releases: what they freeze, how one follows another, and how drift is found."""
 
+import ast
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 import pytest
+from django.db import connection
 from django.utils import timezone
 
+from benchmarks.models import Bundle
+from benchmarks.services import register_bundle
 from evaluation.models import Release
 from evaluation.pipeline.baseline import canonical_digest, code_files, pipeline_code_hash
 from evaluation.releases import compare_baseline, current_release, describe_baseline, open_release
@@ -109,3 +114,83 @@ def test_the_settings_of_a_smoke_test_count_what_it_asks(release: Release) -> No
     questions = release.baseline["smoke"]["counts"]["questions"]
     assert questions < 6
     assert f"talks: {questions}" in dict(describe_baseline(release, smoke=True)).values()
+
+
+EXCUSED = {
+    "benchmarks/catalogue.py": "names for pages",
+    "benchmarks/models.py": "rows",
+    "evaluation/admission.py": "who may start a run",
+    "evaluation/database_thread.py": "where SQL runs",
+    "evaluation/evidence/__init__.py": "empty",
+    "evaluation/failures.py": "words",
+    "evaluation/faults.py": "how a run says that the platform failed",
+    "evaluation/gate.py": "looks at a finished run",
+    "evaluation/lease.py": "who works on a run",
+    "evaluation/logs.py": "words for operators",
+    "evaluation/models": "rows",
+    "evaluation/progress.py": "counts for pages",
+    "evaluation/querysets.py": "which runs are due",
+    "evaluation/quotas.py": "slots",
+    "evaluation/releases.py": "opens the release; what it froze is compared",
+    "evaluation/services.py": "how a run starts and ends",
+    "evaluation/tasks.py": "when a run is worked on",
+    "evaluation/__init__.py": "empty",
+    "submissions": "who takes part; the secret and the network guard's settings",
+}
+
+
+def imported_from(path: Path, project: Path) -> set[Path]:
+    """The project's own files that `path` names in an import, wherever in the file that stands."""
+    names: set[str] = set()
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            names |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            names |= {node.module, *(f"{node.module}.{alias.name}" for alias in node.names)}
+    found = {project / (name.replace(".", "/") + end) for name in names for end in (".py", "/__init__.py")}
+    return {file for file in found if file.is_file()}
+
+
+def test_every_module_that_a_slice_imports_is_in_the_code_hash_or_excused(settings: Any) -> None:
+    project = Path(settings.BASE_DIR)
+    waiting, seen = [project / "evaluation/slices.py"], set[Path]()
+    while waiting:
+        path = waiting.pop()
+        if path not in seen:
+            seen.add(path)
+            waiting += imported_from(path, project)
+    loose = {path.relative_to(project).as_posix() for path in seen - set(code_files())}
+    assert {name for name in loose if not any(name == ok or name.startswith(f"{ok}/") for ok in EXCUSED)} == set()
+
+
+def test_releases_that_are_opened_at_once_end_as_one_or_are_refused(
+    transactional_db: None, release: Release, tmp_path: Path
+) -> None:
+    def open_one(number: int) -> str:
+        try:
+            reopen(release, f"textual-2{'b' * (number % 2)}")
+        except Refusal as refusal:
+            return refusal.code
+        finally:
+            connection.close()
+        return "open"
+
+    with ThreadPoolExecutor(4) as pool:
+        outcomes = list(pool.map(open_one, range(8)))
+    assert set(outcomes) <= {"open", "release_name_taken", "try_again"}
+    assert "open" in outcomes
+    assert Release.objects.filter(state="open").count() == 1
+
+
+def test_a_bundle_that_is_registered_at_once_is_one_row(transactional_db: None, tmp_path: Path) -> None:
+    folder = builders.write_locomo(tmp_path / "talks")
+
+    def register(_number: int) -> int:
+        try:
+            return register_bundle(folder=folder, actor="organizer:ada").pk
+        finally:
+            connection.close()
+
+    with ThreadPoolExecutor(4) as pool:
+        assert len(set(pool.map(register, range(8)))) == 1
+    assert Bundle.objects.count() == 1
