@@ -1,17 +1,22 @@
 """Who may start which run: each rule is a function that raises the Refusal that says what to do."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Final
+from uuid import UUID
 
+from django.db.models import F
 from django.utils.functional import Promise
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
+from evaluation import quotas
 from evaluation.models import Job, Release
 from evaluation.releases import compare_baseline, current_release
 from submissions.endpoints import check_endpoint, is_allowed_private
-from submissions.models import Division, LeaderboardKey, MemorySystemKey, Track, Version
+from submissions.keys import require_scope
+from submissions.models import Division, LeaderboardKey, Track, Version
 from submissions.refusals import Refusal
 
 UNPROCESSABLE = 422
@@ -42,6 +47,15 @@ class Precondition:
     advice: str
 
 
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """A rule of a submission: `check` raises the Refusal that says what to do."""
+
+    code: str
+    title: str
+    check: Callable[[], object]
+
+
 def checklist_for(version: Version) -> dict[str, Promise]:
     """The ticks that a full evaluation of `version` asks for, by code."""
     if version.system.division == Division.OPEN_SOURCE:
@@ -49,12 +63,16 @@ def checklist_for(version: Version) -> dict[str, Promise]:
     return dict(CHECKLIST)
 
 
-def check_version(key: LeaderboardKey, version: Version, track: str) -> None:
-    """The version must be bound to the key, approved, and entered for the track."""
+def check_bound(key: LeaderboardKey, version: Version) -> None:
+    """The version must be bound to the key."""
     if not Version.objects.for_key(key).filter(pk=version.pk).exists():
         raise Refusal(
             "version_not_found", _("This key has no such version. Choose one that is bound to it."), status=404
         )
+
+
+def check_version(key: LeaderboardKey, version: Version, track: str) -> None:
+    """The version must be approved and entered for the track."""
     if version.state != Version.State.APPROVED:
         message = _("The version is %(state)s, so it can't be evaluated. Only approved versions can.")
         raise Refusal("version_not_approved", message % {"state": version.get_state_display()})
@@ -105,7 +123,7 @@ def check_credential(version: Version, mode: str) -> None:
             message = _("A full evaluation needs an API with authentication. Without it only smoke tests run.")
             raise Refusal("auth_required", message)
         return
-    if not MemorySystemKey.objects.filter(version=version).exists():
+    if not hasattr(version, "memory_system_key"):
         message = _("The Memory System Key of this version is missing. Give it on the request's status page.")
         raise Refusal("memory_system_key_missing", message)
     _check_transport(version, mode)
@@ -137,44 +155,99 @@ def _is_exposed(address: tuple[str, bool]) -> bool:
     return endpoint.scheme != "https" and not is_allowed_private(endpoint)
 
 
-def smoke_passed(*, key: LeaderboardKey, version: Version, track: str) -> bool:
-    """Whether a smoke test of this version and track succeeded since its endpoint or secret last changed."""
+def passed_smokes(key: LeaderboardKey, versions: Iterable[Version]) -> set[tuple[UUID, str]]:
+    """Versions and tracks whose smoke test succeeded since the version's endpoint or secret last changed."""
     passed = Job.objects.filter(
-        lineage=key.lineage, version=version, track=track, mode=Job.Mode.SMOKE, state=Job.State.SUCCEEDED
+        lineage=key.lineage,
+        version__in=[version.pk for version in versions],
+        mode=Job.Mode.SMOKE,
+        state=Job.State.SUCCEEDED,
+        created_at__gte=F("version__endpoint_changed_at"),
     )
-    return passed.filter(created_at__gte=version.endpoint_changed_at).exists()
+    return set(passed.order_by().values_list("version", "track").distinct())
 
 
-def check_full(*, key: LeaderboardKey, version: Version, track: str, release: Release, ticked: Iterable[str]) -> None:
-    """What a full evaluation needs beyond a smoke test, so that nobody spends a slot in vain."""
+def check_checklist(version: Version, ticked: Iterable[str]) -> None:
+    """A full evaluation needs every point of the checklist, so that nobody spends a slot in vain."""
     missing = [code for code in checklist_for(version) if code not in set(ticked)]
     if missing:
         message = _("Confirm every point of the checklist before a full evaluation.")
         raise Refusal("checklist_incomplete", message, status=UNPROCESSABLE, details={"missing": missing})
-    if not smoke_passed(key=key, version=version, track=track):
+
+
+def check_smoke(version: Version, track: str, smokes: Collection[tuple[UUID, str]]) -> None:
+    """A full evaluation follows a smoke test that passed since the last change."""
+    if (version.pk, track) not in smokes:
         message = _("Run a smoke test of this version on this track first; it must have passed since the last change.")
         raise Refusal("smoke_not_passed", message)
-    differences = compare_baseline(release)
+
+
+def check_unchanged(track: str) -> None:
+    """A full evaluation runs on what its release has frozen."""
+    release = current_release(track)
+    differences = compare_baseline(release) if release else []
     if differences:
         message = _("The platform has changed since this release was opened. The organizers must open a new one first.")
         raise Refusal("release_drifted", message, details={"differs": [difference.name for difference in differences]})
 
 
-def full_preconditions(*, key: LeaderboardKey, version: Version, track: str) -> list[Precondition]:
-    """What a full evaluation needs, for a page that shows it before anyone tries."""
-    passed = smoke_passed(key=key, version=version, track=track)
-    credential = version.auth_scheme != Version.AuthScheme.NONE
-    return [
-        Precondition(
-            "smoke_passed",
-            _("Smoke test passed since the last change"),
-            passed,
-            "" if passed else _("Run a smoke test."),
-        ),
-        Precondition(
-            "auth",
-            _("API with authentication"),
-            credential,
-            "" if credential else _("Without it only smoke tests run."),
+def track_rules(*, key: LeaderboardKey, track: str, mode: str, at: datetime) -> list[Rule]:
+    """What must hold of a key and a track before a run of `mode` starts."""
+    rules = [
+        Rule("scope", _("The key may start it"), lambda: require_scope(key, mode)),
+        Rule("release", _("A release is open"), lambda: release_for(track)),
+        Rule("idle", _("No other run is active on this track"), lambda: check_idle(key, track)),
+        Rule(
+            "quota",
+            _("A slot is left and may be used now"),
+            lambda: quotas.require(quotas.next_submission(key=key, track=track, mode=mode, at=at), at=at),
         ),
     ]
+    if mode == Job.Mode.FULL:
+        rules.append(Rule("unchanged", _("The platform is as the release froze it"), lambda: check_unchanged(track)))
+    return rules
+
+
+def version_rules(
+    *, key: LeaderboardKey, version: Version, track: str, mode: str, smokes: Collection[tuple[UUID, str]]
+) -> list[Rule]:
+    """What must hold of a version before a run of `mode` starts; `smokes` comes from `passed_smokes`."""
+    rules = [
+        Rule("version", _("Approved, and entered for the track"), lambda: check_version(key, version, track)),
+        Rule("auth", _("API with authentication"), lambda: check_credential(version, mode)),
+    ]
+    if mode == Job.Mode.FULL:
+        title = _("Smoke test passed since the last change")
+        rules.append(Rule("smoke_passed", title, lambda: check_smoke(version, track, smokes)))
+    return rules
+
+
+def full_preconditions(
+    *, key: LeaderboardKey, versions: Sequence[Version], at: datetime
+) -> dict[tuple[UUID, str], list[Precondition]]:
+    """What a full evaluation of each version needs on each of its tracks: the rules of a submission, tried out.
+
+    Costs the same queries for one version as for many, if `memory_system_key` is selected with them.
+    """
+    smokes, full = passed_smokes(key, versions), Job.Mode.FULL.value
+    by_track = {
+        track: [_tried(rule) for rule in track_rules(key=key, track=track, mode=full, at=at)]
+        for track in key.cycle.tracks
+    }
+    return {
+        (version.pk, track): [
+            *(_tried(rule) for rule in version_rules(key=key, version=version, track=track, mode=full, smokes=smokes)),
+            *by_track[track],
+        ]
+        for version in versions
+        for track in version.tracks
+        if track in by_track
+    }
+
+
+def _tried(rule: Rule) -> Precondition:
+    try:
+        rule.check()
+    except Refusal as refusal:
+        return Precondition(rule.code, rule.title, False, str(refusal.message))
+    return Precondition(rule.code, rule.title, True, "")

@@ -211,16 +211,19 @@ def _admit(asked: _Asked, at: datetime) -> Release:
     """Let a run in under the release that it gets, or raise the first rule's Refusal."""
     key, version, track, mode = asked.key, asked.version, asked.track, asked.mode
     require_scope(key, mode)
+    admission.check_bound(key, version)
     admission.check_version(key, version, track)
     admission.check_label(key, asked.run_label)
     admission.check_concurrency(version, add=asked.add_concurrency, search=asked.search_concurrency)
-    release = admission.release_for(track)
-    admission.check_idle(key, track)
-    quotas.require(quotas.next_submission(key=key, track=track, mode=mode, at=at), at=at)
-    admission.check_credential(version, mode)
     if mode == Job.Mode.FULL:
-        admission.check_full(key=key, version=version, track=track, release=release, ticked=asked.ticked)
-    return release
+        admission.check_checklist(version, asked.ticked)
+    smokes = admission.passed_smokes(key, [version])
+    for rule in (
+        *admission.track_rules(key=key, track=track, mode=mode, at=at),
+        *admission.version_rules(key=key, version=version, track=track, mode=mode, smokes=smokes),
+    ):
+        rule.check()
+    return admission.release_for(track)
 
 
 def _create(asked: _Asked, release: Release, at: datetime) -> Job:

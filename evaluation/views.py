@@ -1,6 +1,6 @@
 """Pages of the Evaluation room. Everything behind the key form is read through the key that the session has open."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import wraps
 from typing import Any
 from urllib.parse import urlsplit
@@ -229,12 +229,13 @@ def _progress_context(job: Job) -> dict[str, Any]:
 def _render_home(request: HttpRequest, key: LeaderboardKey, form: JobForm, *, status: int = 200) -> HttpResponse:
     at = timezone.now()
     jobs = Job.objects.for_key(key).select_related("version__system", "result", "review", "release")
-    versions = Version.objects.for_key(key).select_related("system")
+    versions = list(Version.objects.for_key(key).select_related("system", "memory_system_key"))
+    needs = full_preconditions(key=key, versions=versions, at=at)
     context = {
         "key": key,
         "form": form,
         "quotas": selectors.quotas_of(key, at),
-        "versions": [(version, _tracks_text(version), _preconditions(key, version)) for version in versions],
+        "versions": [(version, _tracks_text(version), _needs_of(version, needs)) for version in versions],
         "active": [_progress_context(job) for job in jobs.active()],
         "jobs": Paginator(jobs, PAGE_SIZE).get_page(request.GET.get("page")),
         "releases": [release for track in selectors.tracks_of(key) if (release := current_release(track))],
@@ -246,13 +247,9 @@ def _tracks_text(version: Version) -> str:
     return ", ".join(str(Track(track).label) for track in version.tracks if track in Track.values)
 
 
-def _preconditions(key: LeaderboardKey, version: Version) -> list[tuple[str, Any]]:
+def _needs_of(version: Version, needs: Mapping[tuple[UUID, str], Any]) -> list[tuple[str, Any]]:
     """What a full evaluation of the version needs, track by track."""
-    return [
-        (str(Track(track).label), full_preconditions(key=key, version=version, track=track))
-        for track in version.tracks
-        if track in key.cycle.tracks
-    ]
+    return [(str(Track(track).label), found) for (pk, track), found in needs.items() if pk == version.pk]
 
 
 def _with_retry_after(response: HttpResponse, refusal: Refusal) -> HttpResponse:

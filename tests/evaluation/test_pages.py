@@ -1,15 +1,19 @@
 """The Evaluation page and a run's pages: key session, form, live progress, private result."""
 
+import uuid
 from datetime import timedelta
 from typing import Any
 
 import pytest
+from django.db import connection
 from django.test import Client
+from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from evaluation.models import Item, Job, PublicationReview
+from evaluation.models import Item, Job, PublicationReview, Release
 from evaluation.reviews import return_publication
-from submissions.models import LeaderboardKey
+from submissions.models import LeaderboardKey, Version
+from submissions.vault import store_memory_system_key
 from tests.evaluation import builders
 from tests.evaluation.builders import Entrant
 
@@ -289,3 +293,44 @@ def test_a_key_that_may_only_read_cancels_nothing(entrant: Entrant, keyed: Clien
     assert "scope smoke" in page.content.decode()
     job.refresh_from_db()
     assert job.is_active
+
+
+def test_ready_for_a_full_evaluation_shows_every_rule_of_a_submission(
+    entrant: Entrant, keyed: Client, settings: Any
+) -> None:
+    builders.passed_smoke(entrant)
+    assert "Run a smoke test of this version" not in text(keyed, HOME)
+    Version.objects.update(endpoint_changed_at=timezone.now())
+    builders.start(entrant, at=timezone.now() + timedelta(hours=2))
+    settings.AML_ANSWER_BASE_URL = "https://models.acme-labs.com/v1"
+    LeaderboardKey.objects.update(scopes=["read"])
+    page = text(keyed, HOME)
+    for advice in (
+        "Run a smoke test of this version",
+        "is active on this track",
+        "The platform has changed since this release was opened",
+        "scope full",
+    ):
+        assert advice in page
+    Version.objects.update(state="suspended", state_reason="Under question.")
+    Release.objects.update(state="retired")
+    page = text(keyed, HOME)
+    assert "can&#x27;t be evaluated" in page
+    assert "No release is open for this track yet" in page
+
+
+def test_many_versions_cost_no_more_queries_than_one(entrant: Entrant, keyed: Client) -> None:
+    def queries() -> int:
+        with CaptureQueriesContext(connection) as captured:
+            text(keyed, HOME)
+        return len(captured)
+
+    text(keyed, HOME)
+    before = queries()
+    for number in range(5):
+        version = Version.objects.get(pk=entrant.version.pk)
+        version.pk, version.label, version._state.adding = uuid.uuid4(), f"2.{number}", True
+        version.save()
+        store_memory_system_key(version=version, secret="another-s3cret")
+        entrant.key.versions.add(version)
+    assert queries() <= before
