@@ -325,6 +325,22 @@ def test_a_command_that_cannot_start_ends_with_1_and_says_why(arguments: list[st
     assert "Traceback" not in ran.stderr
 
 
+def test_the_project_s_own_suite_needs_a_name_and_nothing_else(tmp_path: Path) -> None:
+    with served(auth=AuthScheme.NONE) as memory:
+        ran = subprocess.run(
+            [sys.executable, "-m", "aml.command", "bench", memory.url, "--suite", "hearth", "--limit-scopes", "1"],
+            cwd=tmp_path,
+            env=environment(AGENTMEM_BENCH_KEY="", PYTHONPATH=str(ROOT)),
+            capture_output=True,
+            text=True,
+            timeout=60,
+        )
+    assert ran.returncode == 0, ran.stderr
+    (out,) = (tmp_path / "agentmem-bench").iterdir()
+    assert out.name.startswith("hearth-127.0.0.1-")
+    assert result_in(out)["n"] == 12
+
+
 def test_a_run_that_could_not_start_leaves_the_folder_to_the_next(server: Memory, data: Path, tmp_path: Path) -> None:
     assert bench("http://127.0.0.1:1", data, tmp_path / "run").returncode == 1
     assert bench(server.url, data, tmp_path / "run", "--top-k", "7").returncode == 0
