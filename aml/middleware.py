@@ -1,11 +1,12 @@
-"""Sends the Content-Security-Policy header.
+"""Sends the Content-Security-Policy header, and refuses addresses that no database can look up.
 
-Django 6 brings a middleware of its own that reads `SECURE_CSP` in this same form; then this file goes.
+Django 6 brings a middleware of its own that reads `SECURE_CSP` in this same form; then the first part goes.
 """
 
 from collections.abc import Callable, Mapping, Sequence
 
 from django.conf import settings
+from django.core.exceptions import BadRequest
 from django.http import HttpRequest, HttpResponse
 
 HEADER = "Content-Security-Policy"
@@ -23,6 +24,17 @@ def content_security_policy(
         response = get_response(request)
         response.headers.setdefault(HEADER, admin if admin_path in request.path else pages)
         return response
+
+    return middleware
+
+
+def refuse_nul(get_response: Callable[[HttpRequest], HttpResponse]) -> Callable[[HttpRequest], HttpResponse]:
+    """Answer 400 to a query with U+0000 in it, which PostgreSQL takes in no comparison. The API reads its own."""
+
+    def middleware(request: HttpRequest) -> HttpResponse:
+        if "%00" in request.META.get("QUERY_STRING", "") and not request.path_info.startswith("/api/"):
+            raise BadRequest("U+0000 in the query")
+        return get_response(request)
 
     return middleware
 

@@ -15,6 +15,7 @@ from typing import Self
 import httpx
 
 from aml import leash
+from aml.bodies import WEB_THREADS
 from aml.claims import Taken, claim_port
 from aml.leash import ENDS_WITHIN_S, RELEASED
 
@@ -138,8 +139,9 @@ def web_server(*, host: str, port: int, workers: int) -> list[str]:
         raise StartFailed(str(error)) from error
     return python(
         *("-m", "granian", "aml.wsgi:application", "--interface", "wsgi", "--no-ws", "--respawn-failed-workers"),
-        *("--host", host, "--port", str(port), "--workers", str(workers), "--blocking-threads", "4"),
-        *("--backpressure", "64", "--log-level", "warning"),
+        *("--host", host, "--port", str(port), "--workers", str(workers), "--blocking-threads", str(WEB_THREADS)),
+        # Each open connection takes one of these places, also while it is idle, until no new head comes in time.
+        *("--backpressure", "512", "--http1-header-read-timeout", "10000", "--log-level", "warning"),
     )
 
 

@@ -6,4 +6,8 @@ from django.core.wsgi import get_wsgi_application
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "aml.settings")
 
-application = get_wsgi_application()
+_django = get_wsgi_application()
+
+from aml.bodies import with_few_waiting  # noqa: E402  (reads the settings, which the line above has set up)
+
+application = with_few_waiting(_django)
