@@ -42,9 +42,6 @@ PLATFORM: Final[Mapping[str, FailureText]] = {
         _("The Memory System Key could not be read."),
         advice=_("Give the key again on the request's status page, then start the run again."),
     ),
-    "release_changed": FailureText(
-        _("The release is not what it was when the run was submitted."), advice=_NOTHING_TO_DO
-    ),
     "plan_changed": FailureText(_("The platform was changed while the run went on."), advice=_NOTHING_TO_DO),
     "internal_error": FailureText(_("The platform made an error."), advice=_NOTHING_TO_DO),
 }

@@ -19,14 +19,8 @@ class CycleQuerySet(models.QuerySet["Cycle"]):
 
     def taking_materials(self, at: datetime) -> CycleQuerySet:
         """Cycles that take access requests at `at`."""
-        return self._open(at).filter(Q(materials_close_at=None) | Q(materials_close_at__gte=at))
-
-    def taking_evaluations(self, at: datetime) -> CycleQuerySet:
-        """Cycles in which smoke and full evaluations may start at `at`."""
-        return self._open(at).filter(Q(evaluation_closes_at=None) | Q(evaluation_closes_at__gte=at))
-
-    def _open(self, at: datetime) -> CycleQuerySet:
-        return self.filter(Q(opens_at=None) | Q(opens_at__lte=at), state="open")
+        opened = self.filter(Q(opens_at=None) | Q(opens_at__lte=at), state="open")
+        return opened.filter(Q(materials_close_at=None) | Q(materials_close_at__gte=at))
 
 
 class VersionQuerySet(models.QuerySet["Version"]):

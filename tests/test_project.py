@@ -2,11 +2,13 @@
 
 import ast
 import io
+import re
 import subprocess
 from pathlib import Path
 
 import pytest
 from babel.messages.pofile import read_po
+from django.apps import apps
 from django.core.management import call_command
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -72,3 +74,24 @@ def test_the_tree_holds_no_file_over_one_mebibyte() -> None:
     listed = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, check=True).stdout
     files = [ROOT / name for name in listed.decode().split("\0") if name]
     assert [str(file) for file in files if file.is_file() and file.stat().st_size > 1 << 20] == []
+
+
+def glossary() -> set[str]:
+    """The words of CONTRIBUTING.md: the first column of its table, without what stands in brackets."""
+    lines = (ROOT / "CONTRIBUTING.md").read_text().partition("| word | 中文 | meaning |")[2].splitlines()[2:]
+    return {line.split("|")[1].partition("(")[0].strip() for line in lines if line.startswith("|")}
+
+
+def test_every_model_is_in_the_glossary() -> None:
+    models = {
+        model.__name__
+        for model in apps.get_models()
+        if model._meta.app_label in APPS and not model.__name__.startswith("Historical")
+    }
+    assert len(models) > 25
+    assert models - glossary() == set()
+
+
+def test_every_word_of_the_glossary_is_used_in_code() -> None:
+    code = "\n".join(path.read_text() for path in SOURCES)
+    assert [word for word in glossary() if not re.search(rf"\b{word}", code)] == []
