@@ -1,10 +1,10 @@
 """Before the first request: a job's scopes and items as rows, and how much there is to do in each stage."""
 
 from collections.abc import Iterable
+from datetime import datetime
 
 from django.db import transaction
 from django.db.models import Sum
-from django.utils import timezone
 
 from evaluation.lease import Lease, fence
 from evaluation.models import Item, Job, Scope, StageProgress
@@ -20,7 +20,7 @@ def is_prepared(job: Job) -> bool:
     return StageProgress.objects.filter(job=job, stage=Job.Stage.INGESTION, started_at__isnull=False).exists()
 
 
-def prepare(job: Job, lease: Lease, suite: JobSuite) -> None:
+def prepare(job: Job, lease: Lease, suite: JobSuite, *, at: datetime) -> None:
     """Make the rows, a scope at a time, and then the totals; goes on where an earlier try was cut off."""
     known = set(Scope.objects.filter(job=job).values_list("ordinal", flat=True))
     adds = 0
@@ -31,7 +31,7 @@ def prepare(job: Job, lease: Lease, suite: JobSuite) -> None:
             with transaction.atomic():
                 fence(lease)
                 _make_scope(job, suite, scope, scope_adds, searches)
-    _set_totals(job, lease, adds)
+    _set_totals(job, lease, adds, at)
 
 
 def _make_scope(job: Job, suite: JobSuite, scope: SuiteScope, adds: int, searches: int) -> None:
@@ -58,8 +58,7 @@ def _make_scope(job: Job, suite: JobSuite, scope: SuiteScope, adds: int, searche
     )
 
 
-def _set_totals(job: Job, lease: Lease, adds: int) -> None:
-    at = timezone.now()
+def _set_totals(job: Job, lease: Lease, adds: int, at: datetime) -> None:
     with transaction.atomic():
         fence(lease)
         items = Item.objects.filter(job=job).count()

@@ -10,7 +10,7 @@ from contract.retry import TryAgain
 from contract.verdicts import Verdict
 from evaluation.models import Job, StageProgress
 from evaluation.pipeline.plan import PlannedAdd
-from evaluation.pipeline.ports import Attempt, LaneChange
+from evaluation.pipeline.ports import Attempt, Clock, LaneChange
 
 __all__ = ["Progress"]
 
@@ -24,7 +24,8 @@ class Progress:
     After a transaction that was rolled back this must not be used again.
     """
 
-    def __init__(self, job_id: UUID) -> None:
+    def __init__(self, job_id: UUID, *, clock: Clock = timezone.now) -> None:
+        self._clock = clock
         self._rows = {row.stage: row for row in StageProgress.objects.filter(job_id=job_id)}
         self._changed: set[str] = set()
 
@@ -58,7 +59,7 @@ class Progress:
 
     def add(self, stage: str, *, done: int = 0, retries: int = 0) -> None:
         """Count work of a stage; `save` writes it."""
-        row, at = self._rows[stage], timezone.now()
+        row, at = self._rows[stage], self._clock()
         row.done += done
         row.retries += retries
         row.started_at = row.started_at or at

@@ -78,7 +78,7 @@ def return_publication(*, review: PublicationReview, actor: str, reason: str, at
     require_reason(reason)
     locked.note_to_team = reason
     returned = _decide(locked, PublicationReview.State.RETURNED, actor=actor, reason=reason, at=at)
-    _write_letter(returned, "result_returned")
+    _write_letter(returned, "result_returned", at)
     return returned
 
 
@@ -90,7 +90,7 @@ def disqualify_publication(*, review: PublicationReview, actor: str, reason: str
     require_reason(reason)
     locked.note_to_team = reason
     barred = _decide(locked, PublicationReview.State.DISQUALIFIED, actor=actor, reason=reason, at=at)
-    _write_letter(barred, "result_disqualified")
+    _write_letter(barred, "result_disqualified", at)
     return barred
 
 
@@ -123,9 +123,9 @@ def _decide(review: PublicationReview, state: str, *, actor: str, reason: str, a
     return review
 
 
-def _write_letter(review: PublicationReview, event: str) -> None:
+def _write_letter(review: PublicationReview, event: str, at: datetime) -> None:
     key = review.job.key
     if key is None:
         return
     context = letter_context(review.job, reason=review.note_to_team)
-    queue_mail(event=event, to=key.contact_email, language=key.language, context=context)
+    queue_mail(event=event, to=key.contact_email, language=key.language, context=context, at=at)

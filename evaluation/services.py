@@ -159,8 +159,8 @@ def end_job(
         after={"state": state, "blame": blame, "refunded": refunded},
         at=at,
     )
-    _open_review(job)
-    _write_letters(job, refunded=refunded)
+    _open_review(job, at)
+    _write_letters(job, refunded=refunded, at=at)
     return True
 
 
@@ -274,25 +274,25 @@ def _deserves_refund(job: Job) -> bool:
     return job.state == Job.State.CANCELLED and nothing_sent(job)
 
 
-def _open_review(job: Job) -> None:
+def _open_review(job: Job, at: datetime) -> None:
     if job.state != Job.State.SUCCEEDED or job.mode != Job.Mode.FULL or job.runner != Job.Runner.PARTICIPANT:
         return
     checks = [check.as_json() for check in check_publication(job)]
     _review, is_new = PublicationReview.objects.get_or_create(job=job, defaults={"checks": checks})
     if is_new:
-        tell_organizers(context={**letter_context(job), "is_request": False})
+        tell_organizers(context={**letter_context(job), "is_request": False}, at=at)
 
 
-def _write_letters(job: Job, *, refunded: bool) -> None:
+def _write_letters(job: Job, *, refunded: bool, at: datetime) -> None:
     key = job.key
     if key is None:
         return
     context = letter_context(job)
     if job.state != Job.State.CANCELLED:
         event = "full_finished" if job.mode == Job.Mode.FULL else "smoke_finished"
-        queue_mail(event=event, to=key.contact_email, language=key.language, context=context)
+        queue_mail(event=event, to=key.contact_email, language=key.language, context=context, at=at)
     if refunded and job.blame == Job.Blame.PLATFORM:
-        queue_mail(event="quota_refunded", to=key.contact_email, language=key.language, context=context)
+        queue_mail(event="quota_refunded", to=key.contact_email, language=key.language, context=context, at=at)
 
 
 def letter_context(job: Job, *, reason: str = "") -> dict[str, Any]:

@@ -124,8 +124,8 @@ class _Slice:
         self._check_code()
         self._suite = JobSuite(job)
         if not is_prepared(job):
-            prepare(job, self._lease, self._suite)
-        self._progress = Progress(job.pk)
+            prepare(job, self._lease, self._suite, at=self._clock())
+        self._progress = Progress(job.pk, clock=self._clock)
         with DatabaseThread() as self._thread:
             go_on_at = asyncio.run(self._advance())
         return self._finish() if go_on_at is None else self._pause(go_on_at)

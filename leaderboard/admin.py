@@ -7,6 +7,7 @@ from django.contrib import admin
 from django.db.models import Model, QuerySet
 from django.http import HttpRequest
 from django.urls import reverse
+from django.utils import timezone
 from django.utils.formats import date_format
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
@@ -77,7 +78,9 @@ class BoardAdmin(DecisionsMixin, ReadOnlyAdmin):
     def save_model(self, request: HttpRequest, obj: Board, form: Any, change: bool) -> None:
         if change:
             super().save_model(request, obj, form, change)
-        board = services.open_board(cycle=obj.cycle, track=obj.track, division=obj.division, actor=actor_of(request))
+        board = services.open_board(
+            cycle=obj.cycle, track=obj.track, division=obj.division, actor=actor_of(request), at=timezone.now()
+        )
         obj.pk, obj._state.adding = board.pk, False
 
     def render_change_form(self, request: HttpRequest, context: dict[str, Any], *args: Any, **kwargs: Any) -> Any:

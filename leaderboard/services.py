@@ -20,12 +20,12 @@ from submissions.refusals import Refusal, require_reason
 
 
 @transaction.atomic
-def open_board(*, cycle: Cycle, track: str, division: str, actor: str) -> Board:
+def open_board(*, cycle: Cycle, track: str, division: str, actor: str, at: datetime) -> Board:
     """The board of `cycle`, `track` and `division`, made when it is not there yet."""
     check_board(cycle=cycle, track=track, division=division)
     board, created = Board.objects.get_or_create(cycle=cycle, track=track, division=division)
     if created:
-        append_event(actor=actor, action="board.opened", subject=board)
+        append_event(actor=actor, action="board.opened", subject=board, at=at)
     return board
 
 
@@ -56,7 +56,7 @@ def publish_board(*, board: Board, actor: str, reason: str, at: datetime) -> Sna
     entries = [_make_entry(board, review, actor=actor, reason=reason, at=at) for review in reviews]
     snapshot = _take_snapshot(board, actor=actor, reason=reason, at=at)
     for entry in entries:
-        _tell_team(entry)
+        _tell_team(entry, at)
     return snapshot
 
 
@@ -82,6 +82,7 @@ def withdraw_entry(*, entry: Entry, actor: str, reason: str, at: datetime) -> Sn
         reason=reason,
         before={"state": Entry.State.PUBLISHED.value},
         after={"state": Entry.State.WITHDRAWN.value},
+        at=at,
     )
     return _take_snapshot(board, actor=actor, reason=reason, at=at)
 
@@ -174,6 +175,7 @@ def _make_entry(board: Board, review: PublicationReview, *, actor: str, reason: 
         subject=entry,
         reason=reason,
         after={"job": str(job.pk), "result_digest": job.result.digest},
+        at=at,
     )
     return entry
 
@@ -193,11 +195,12 @@ def _take_snapshot(board: Board, *, actor: str, reason: str, at: datetime) -> Sn
         reason=reason,
         before={"snapshot": previous.number if previous else None},
         after={"snapshot": number, "digest": snapshot.digest},
+        at=at,
     )
     return snapshot
 
 
-def _tell_team(entry: Entry) -> None:
+def _tell_team(entry: Entry, at: datetime) -> None:
     job, key = entry.job, entry.job.key
     if key is None:
         return
@@ -214,6 +217,7 @@ def _tell_team(entry: Entry) -> None:
             "division": Division(entry.board.division).label,
             "page_path": _path_without_language(reverse("leaderboard:entry", args=[entry.pk])),
         },
+        at=at,
     )
 
 

@@ -15,7 +15,7 @@ from django.conf import settings
 from django.core.mail import EmailMultiAlternatives
 from django.db import transaction
 from django.template.loader import render_to_string
-from django.utils import timezone, translation
+from django.utils import translation
 
 from submissions.audit import append_event
 from submissions.models import OutboxMail
@@ -45,8 +45,8 @@ EVENTS: Mapping[str, tuple[str, ...]] = {
 
 `team`, `system`, `version` and `run_label` are plain names; `track`, `mode` and `division` labels, lazy ones at best
 (`Track(job.track).label`); `succeeded`, `makes_key` and `is_request` truth values; `reason` and `note` what organizers
-wrote or what happened; `page_path` the path of a public page without its language, such as "/leaderboard/entry/<id>/"; and
-`old_ends_at` a time.
+wrote or what happened; `page_path` the path of a public page without its language, such as
+"/leaderboard/entry/<id>/"; and `old_ends_at` a time.
 """
 
 PAUSES = tuple(timedelta(minutes=minutes) for minutes in (1, 5, 15, 60, 240, 720, 1440))
@@ -84,8 +84,8 @@ def render_letter(*, event: str, language: str, context: Mapping[str, Any]) -> L
     return letter
 
 
-def queue_mail(*, event: str, to: str, language: str, context: Mapping[str, Any]) -> OutboxMail | None:
-    """Write a letter into the caller's transaction; it leaves once that commits. Without an address there is none."""
+def queue_mail(*, event: str, to: str, language: str, context: Mapping[str, Any], at: datetime) -> OutboxMail | None:
+    """Write a letter, due at `at`, into the caller's transaction. Without an address there is none."""
     if not to:
         return None
     letter = render_letter(event=event, language=language, context=context)
@@ -96,14 +96,14 @@ def queue_mail(*, event: str, to: str, language: str, context: Mapping[str, Any]
         subject=letter.subject,
         text=letter.text,
         html=letter.html,
-        next_attempt_at=timezone.now(),
+        next_attempt_at=at,
     )
 
 
-def tell_organizers(*, context: Mapping[str, Any]) -> None:
+def tell_organizers(*, context: Mapping[str, Any], at: datetime) -> None:
     """Write `organizer_work` to each address of AML_ORGANIZER_EMAILS, into the caller's transaction."""
     for address in settings.AML_ORGANIZER_EMAILS:
-        queue_mail(event="organizer_work", to=address, language=settings.AML_ORGANIZER_LANGUAGE, context=context)
+        queue_mail(event="organizer_work", to=address, language=settings.AML_ORGANIZER_LANGUAGE, context=context, at=at)
 
 
 def send_waiting(at: datetime, *, limit: int = 50) -> int:

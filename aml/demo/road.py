@@ -180,5 +180,5 @@ def publish(job: Job) -> tuple[Board, Snapshot]:
     """The organizer's review of the result, and the board's next snapshot."""
     now = timezone.now()
     approve_publication(review=job.review, actor=ACTOR, reason="All gate checks pass.", at=now)
-    board = open_board(cycle=job.cycle, track=job.track, division=job.version.system.division, actor=ACTOR)
+    board = open_board(cycle=job.cycle, track=job.track, division=job.version.system.division, actor=ACTOR, at=now)
     return board, publish_board(board=board, actor=ACTOR, reason="First result of the demo.", at=now)

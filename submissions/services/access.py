@@ -156,8 +156,9 @@ def _submit(access_request: AccessRequest, at: datetime) -> None:
         to=access_request.contact_email,
         language=access_request.language,
         context={**letter_names(access_request.version), "cycle": access_request.cycle},
+        at=at,
     )
-    tell_organizers(context={**letter_names(access_request.version), "is_request": True})
+    tell_organizers(context={**letter_names(access_request.version), "is_request": True}, at=at)
 
 
 def _for_key(key: LeaderboardKey | None, cycle: Cycle, materials: Materials, at: datetime) -> tuple[Cycle, Materials]:

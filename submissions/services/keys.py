@@ -189,6 +189,7 @@ def _rotated(old: LeaderboardKey, *, actor: str, at: datetime) -> tuple[Leaderbo
             "old_public_id": old.public_id,
             "old_ends_at": old.revoked_at or old.expires_at,
         },
+        at=at,
     )
     return new, text
 

@@ -33,7 +33,7 @@ def request_changes(*, access_request: AccessRequest, actor: str, reason: str, a
     current = locked_request(access_request, UNDECIDED)
     current.note_to_team = reason
     _move(current, State.CHANGES_REQUESTED, actor=actor, reason=reason, at=at, action="changes_requested")
-    _write(current, "request_changes", {"note": reason})
+    _write(current, "request_changes", {"note": reason}, at)
     return current
 
 
@@ -58,7 +58,7 @@ def approve_access_request(*, access_request: AccessRequest, actor: str, reason:
     current.note_to_team = reason
     current.decided_at = at
     _move(current, State.APPROVED, actor=actor, reason=reason, at=at, action="approved")
-    _write(current, "request_approved", {"makes_key": current.existing_key is None})
+    _write(current, "request_approved", {"makes_key": current.existing_key is None}, at)
     return current
 
 
@@ -71,7 +71,7 @@ def reject_access_request(*, access_request: AccessRequest, actor: str, reason: 
     current.decided_at = at
     _move(current, State.REJECTED, actor=actor, reason=reason, at=at, action="rejected")
     retire_version(current.version)
-    _write(current, "request_rejected", {"reason": reason})
+    _write(current, "request_rejected", {"reason": reason}, at)
     return current
 
 
@@ -124,10 +124,11 @@ def _move(
     return current
 
 
-def _write(current: AccessRequest, event: str, context: dict[str, Any]) -> None:
+def _write(current: AccessRequest, event: str, context: dict[str, Any], at: datetime) -> None:
     queue_mail(
         event=event,
         to=current.contact_email,
         language=current.language,
         context={**letter_names(current.version), **context},
+        at=at,
     )

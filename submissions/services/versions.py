@@ -109,6 +109,7 @@ def _stop(
             to=access_request.contact_email,
             language=access_request.language,
             context={**letter_names(current), "reason": reason},
+            at=at,
         )
     return current
 

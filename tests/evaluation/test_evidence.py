@@ -2,6 +2,7 @@
 
 import json
 from contextlib import closing
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -144,7 +145,7 @@ def collected(job: Job) -> Any:  # noqa: F811
 
     lease = acquire(job.pk, at=job.created_at)
     assert lease is not None
-    prepare(job, lease, JobSuite(job))
+    prepare(job, lease, JobSuite(job), at=datetime.now(UTC))
     scope = Scope.objects.get(job=job, ordinal=0)
     for item in Item.objects.filter(scope=scope):
         packed, digest = pack_memories([Memory(f"m{item.ordinal}", "text")])

@@ -85,7 +85,9 @@ def test_what_each_state_allows(review: PublicationReview, state: str, name: str
 @pytest.mark.parametrize("is_withdrawn", [False, True], ids=["published", "withdrawn"])
 def test_what_a_board_has_is_decided_there(review: PublicationReview, name: str, is_withdrawn: bool) -> None:
     decide("approve", review)
-    board = open_board(cycle=review.job.cycle, track="textual", division="open_source", actor="organizer:ada")
+    board = open_board(
+        cycle=review.job.cycle, track="textual", division="open_source", actor="organizer:ada", at=timezone.now()
+    )
     publish_board(board=board, actor="organizer:ada", reason="Due.", at=timezone.now())
     if is_withdrawn:
         withdraw_entry(entry=Entry.objects.get(), actor="organizer:ada", reason="Asked for.", at=timezone.now())

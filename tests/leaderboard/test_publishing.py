@@ -229,10 +229,11 @@ def test_the_team_is_told_in_its_language_without_a_score() -> None:
     assert "0.612" not in mail.text + mail.html
 
 
-def test_publication_and_withdrawal_leave_audit_rows_with_actor_and_reason() -> None:
+def test_publication_and_withdrawal_leave_audit_rows_with_actor_reason_and_time() -> None:
     make_approved_run()
     publish_board(board=make_board(), at=AT, **WHO)
     withdraw_entry(entry=Entry.objects.get(), actor="organizer:bob", reason="Wrong version.", at=AT)
+    assert set(AuditEvent.objects.values_list("at", flat=True)) == {AT}
     rows = list(AuditEvent.objects.order_by("sequence").values_list("action", "actor", "reason"))
     assert rows == [
         ("entry.published", "organizer:ann", "Reviewed."),
@@ -334,11 +335,11 @@ def test_two_organizers_who_publish_at_once_publish_once() -> None:
 
 def test_a_board_opens_once_and_only_for_a_track_of_its_cycle() -> None:
     cycle = make_cycle()
-    first = open_board(cycle=cycle, track="textual", division="commercial", actor="organizer:ann")
-    again = open_board(cycle=cycle, track="textual", division="commercial", actor="organizer:ann")
+    first = open_board(cycle=cycle, track="textual", division="commercial", actor="organizer:ann", at=AT)
+    again = open_board(cycle=cycle, track="textual", division="commercial", actor="organizer:ann", at=AT)
     assert first == again
     with pytest.raises(Refusal) as refusal:
-        open_board(cycle=cycle, track="multimodal", division="commercial", actor="organizer:ann")
+        open_board(cycle=cycle, track="multimodal", division="commercial", actor="organizer:ann", at=AT)
     assert refusal.value.code == "track_not_in_cycle"
 
 

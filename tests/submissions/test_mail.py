@@ -87,10 +87,7 @@ def test_a_line_break_in_a_name_cannot_forge_a_header():
 @pytest.mark.django_db
 class TestSending:
     def letter(self) -> OutboxMail:
-        queued = queue_mail(event="request_received", to="a@example.com", language="zh-hans", context=CONTEXT)
-        OutboxMail.objects.update(next_attempt_at=AT)
-        queued.refresh_from_db()
-        return queued
+        return queue_mail(event="request_received", to="a@example.com", language="zh-hans", context=CONTEXT, at=AT)
 
     def test_it_leaves_once_with_text_and_html(self):
         letter = self.letter()
@@ -104,7 +101,7 @@ class TestSending:
         assert (letter.state, letter.sent_at, letter.attempts) == ("sent", AT, 1)
 
     def test_without_an_address_there_is_no_letter(self):
-        assert queue_mail(event="request_received", to="", language="en", context=CONTEXT) is None
+        assert queue_mail(event="request_received", to="", language="en", context=CONTEXT, at=AT) is None
         assert not OutboxMail.objects.exists()
 
     def test_what_is_not_due_waits(self):
@@ -124,7 +121,7 @@ class TestSending:
         assert letter.last_error == "SMTPServerDisconnected"
         settings.EMAIL_BACKEND = "django.core.mail.backends.locmem.EmailBackend"
         assert send_waiting(at + timedelta(days=9)) == 0
-        requeue_mail(mail=letter, at=at)
+        requeue_mail(mail=letter, actor="organizer:olga", at=at)
         assert send_waiting(at) == 1
 
     def test_one_bad_letter_does_not_hold_up_the_next(self):
