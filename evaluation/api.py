@@ -12,35 +12,21 @@ from drf_spectacular.utils import OpenApiParameter, extend_schema
 from rest_framework.generics import ListAPIView
 from rest_framework.request import Request
 from rest_framework.response import Response
-from rest_framework.views import APIView
 
 from evaluation import serializers
 from evaluation.models import Job, Receipt
 from evaluation.payloads import job_payload, result_payload
 from evaluation.selectors import quotas_of, receipts_of, result_of
 from evaluation.services import cancel_job, submit_job
-from submissions.authentication import HasLeaderboardKey
-from submissions.keys import require_scope
+from submissions.keyviews import KeyView
 from submissions.models import LeaderboardKey, Version
 from submissions.refusals import Refusal
 
 _JOB_ID = OpenApiParameter("id", OpenApiTypes.UUID, OpenApiParameter.PATH, description="id of a run of this key")
 
 
-class KeyView(APIView):
-    """A view that needs a key with the scope `read`."""
-
-    permission_classes = [HasLeaderboardKey]
-
-    def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
-        super().initial(request, *args, **kwargs)
-        require_scope(self.key, "read")
-
-    @property
-    def key(self) -> LeaderboardKey:
-        key = self.request.auth
-        assert isinstance(key, LeaderboardKey)
-        return key
+class RunView(KeyView):
+    """A view of the key's runs; what starts or cancels one asks for the scope itself."""
 
     def job_or_404(self, pk: UUID) -> Job:
         """A run of this key; another key's run is not found, like one that does not exist."""
@@ -64,14 +50,14 @@ class KeyView(APIView):
         return Response(job_payload(job, at), status=201)
 
 
-class QuotaList(KeyView):
+class QuotaList(RunView):
     @extend_schema(summary="Runs that the key may still start", responses=serializers.QuotasAnswer)
     def get(self, request: Request) -> Response:
         quotas = [quota.as_json() for quota in quotas_of(self.key, timezone.now())]
         return Response({"cycle": self.key.cycle.slug, "quotas": quotas})
 
 
-class SmokeTestList(KeyView):
+class SmokeTestList(RunView):
     @extend_schema(
         summary="Start a smoke test", request=serializers.SmokeTestRequest, responses={201: serializers.JobAnswer}
     )
@@ -81,7 +67,7 @@ class SmokeTestList(KeyView):
         return self.start(request, mode=Job.Mode.SMOKE, fields=body.validated_data)
 
 
-class EvalJobList(KeyView, ListAPIView):
+class EvalJobList(RunView, ListAPIView):
     """Runs of the key, newest first."""
 
     serializer_class = serializers.JobAnswer
@@ -105,13 +91,13 @@ class EvalJobList(KeyView, ListAPIView):
         return self.start(request, mode=Job.Mode.FULL, fields=body.validated_data)
 
 
-class EvalJobDetail(KeyView):
+class EvalJobDetail(RunView):
     @extend_schema(summary="A run as it stands", responses=serializers.JobAnswer, parameters=[_JOB_ID])
     def get(self, request: Request, pk: UUID) -> Response:
         return Response(job_payload(self.job_or_404(pk), timezone.now()))
 
 
-class EvalJobCancel(KeyView):
+class EvalJobCancel(RunView):
     @extend_schema(summary="Cancel a run", request=None, responses=serializers.JobAnswer, parameters=[_JOB_ID])
     def post(self, request: Request, pk: UUID) -> Response:
         job, at = self.job_or_404(pk), timezone.now()
@@ -119,7 +105,7 @@ class EvalJobCancel(KeyView):
         return Response(job_payload(job, at))
 
 
-class ReceiptList(KeyView, ListAPIView):
+class ReceiptList(RunView, ListAPIView):
     """Every attempt on the wire, in order."""
 
     serializer_class = serializers.ReceiptAnswer
@@ -135,7 +121,7 @@ class ReceiptList(KeyView, ListAPIView):
         return super().get(request, *args, **kwargs)
 
 
-class ResultDetail(KeyView):
+class ResultDetail(RunView):
     @extend_schema(summary="The private result of a run", responses=serializers.ResultAnswer, parameters=[_JOB_ID])
     def get(self, request: Request, pk: UUID) -> Response:
         parts = result_of(self.job_or_404(pk))

@@ -1,6 +1,5 @@
 """The participants' room in the REST API. Errors are raised as Refusals; the rules are the services'."""
 
-from typing import Any
 from uuid import UUID
 
 from django.conf import settings
@@ -20,8 +19,7 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from submissions import serializers
-from submissions.authentication import HasLeaderboardKey
-from submissions.keys import require_scope
+from submissions.keyviews import KeyView
 from submissions.models import AccessRequest, Cycle, LeaderboardKey, Track, Version
 from submissions.payloads import key_payload, request_payload, secret_payload, version_payload
 from submissions.refusals import Refusal
@@ -133,21 +131,10 @@ class KeyClaimView(APIView):
         return Response({"key": text}, status=201)
 
 
-class KeyView(APIView):
-    """A view that needs a key with the scope `read`, or with the one that `write_scope` names to change something."""
+class VersionView(KeyView):
+    """A view of one version that is bound to the key."""
 
-    permission_classes = [HasLeaderboardKey]
     write_scope = "smoke"
-
-    def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
-        super().initial(request, *args, **kwargs)
-        require_scope(self.key, "read" if request.method in {"GET", "HEAD", "OPTIONS"} else self.write_scope)
-
-    @property
-    def key(self) -> LeaderboardKey:
-        key = self.request.auth
-        assert isinstance(key, LeaderboardKey)
-        return key
 
     def version_or_404(self, pk: UUID) -> Version:
         versions = Version.objects.for_key(self.key).select_related("system__team")
@@ -163,6 +150,8 @@ class Me(KeyView):
 
 @method_decorator(never_cache, name="dispatch")
 class MyKeyRotation(KeyView):
+    write_scope = "smoke"
+
     @extend_schema(
         summary="Make the next key and show it once",
         description="The old key works for 24 hours more; quotas, versions and results stay.",
@@ -182,13 +171,13 @@ class VersionList(KeyView):
         return Response([version_payload(version) for version in versions])
 
 
-class VersionDetail(KeyView):
+class VersionDetail(VersionView):
     @extend_schema(summary="One bound version", parameters=[_VERSION_ID], responses=serializers.VersionAnswer)
     def get(self, request: Request, pk: UUID) -> Response:
         return Response(version_payload(self.version_or_404(pk)))
 
 
-class VersionSecret(KeyView):
+class VersionSecret(VersionView):
     @extend_schema(
         summary="Replace the Memory System Key of a version",
         description="Write-only. A full evaluation then needs a new smoke test.",

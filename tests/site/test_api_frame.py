@@ -17,9 +17,9 @@ from rest_framework.test import APIRequestFactory
 from rest_framework.views import APIView
 
 from aml.api import throttling
-from aml.api.contract import STATUSES
 from aml.api.errors import answer_error
 from aml.api.pagination import CursorPages
+from aml.statuses import HTTP_STATUSES
 from contract.reasons import REASONS
 from submissions.models import Team
 from submissions.refusals import Refusal
@@ -162,7 +162,7 @@ def test_the_contract_is_read_off_the_code(client: Client) -> None:
     assert document["schema"] == "aml.contract.v1"
     assert {reason["code"] for reason in document["reasons"]} == set(REASONS)
     statuses = {line["status"]: (line["add"], line["search"]) for line in document["retry"]["statuses"]}
-    assert set(statuses) == set(STATUSES)
+    assert set(statuses) == set(HTTP_STATUSES)
     assert statuses[503] == ("retry", "retry")
     assert statuses[409] == ("retry", "fail")
     assert statuses[524] == ("retry", "fail")
