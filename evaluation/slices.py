@@ -256,9 +256,7 @@ class _Slice:
 
     def _end(self, state: Job.State, *, code: str = "") -> SliceEnd:
         at = self._clock()
-        if not end_job(
-            job_id=self._lease.job_id, token=self._lease.token, state=state, blame="", code=code, at=at
-        ):
+        if not end_job(job_id=self._lease.job_id, token=self._lease.token, state=state, blame="", code=code, at=at):
             raise LeaseLost
         return SliceEnd.ENDED
 
