@@ -24,7 +24,7 @@ class OrganizerSite(admin.AdminSite):
 
     site_title = _("Agent Memory Leaderboard")
     site_header = _("Agent Memory Leaderboard")
-    index_title = _("What waits for you")
+    index_title = _("Organizers' desk")
     empty_value_display = "–"
 
     def register(self, model_or_iterable: Any, admin_class: Any = None, **options: Any) -> None:

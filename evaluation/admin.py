@@ -20,7 +20,7 @@ from benchmarks.models import Bundle
 from evaluation import gate, reviews, selectors, services
 from evaluation.models import Job, PublicationReview, QuotaAccount, QuotaEntry, Receipt, Release, Result
 from evaluation.questionadmin import QuestionPages
-from evaluation.releases import compare_baseline, describe_baseline, open_release
+from evaluation.releases import compare_baseline, describe_baseline, models_in_settings, open_release
 from submissions.decisions import Decision, DecisionCall, DecisionsMixin, ReadOnlyAdmin, actor_of
 from submissions.models import Track
 from submissions.refusals import Refusal
@@ -204,6 +204,9 @@ class ReleaseAdmin(QuietAdmin):
         context = {
             **self.admin_site.each_context(request),
             "form": form,
+            "bundles": Bundle.objects.all(),
+            "models": models_in_settings(),
+            "open_releases": Release.objects.filter(state=Release.State.OPEN),
             "title": _("Open a release"),
             "opts": self.opts,
         }
@@ -237,8 +240,13 @@ class ReleaseAdmin(QuietAdmin):
 
 @admin.register(Result)
 class ResultAdmin(ReadOnlyAdmin):
-    list_display = ("job", "overall", "n", "coverage", "created_at")
+    list_display = ("job", "points", "n", "coverage", "created_at")
     list_select_related = ("job__version__system",)
+
+    @admin.display(description=gettext_lazy("Overall"), ordering="overall")
+    def points(self, result: Result) -> str:
+        """As on every page: points of 100."""
+        return f"{100 * result.overall:.2f}"
 
 
 @admin.register(QuotaEntry)

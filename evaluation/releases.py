@@ -150,6 +150,15 @@ def _retire(release: Release, *, actor: str, at: datetime) -> None:
     )
 
 
+def models_in_settings() -> list[tuple[str, str, bool]]:
+    """The answer model and the judge that a release opened now would fix: title, name, and whether it is offline."""
+    answer, judge = _answer_baseline(), _judge_baseline()
+    return [
+        (_("Answer model"), _model_text(answer), answer["backend"] == "offline"),
+        (_("Judge"), _model_text(judge), judge["backend"] == "rules"),
+    ]
+
+
 def _answer_baseline() -> dict[str, Any]:
     return answer_baseline(base_url=settings.AML_ANSWER_BASE_URL, model=settings.AML_ANSWER_MODEL)
 

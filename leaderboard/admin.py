@@ -8,7 +8,6 @@ from django.db.models import Model, QuerySet
 from django.http import HttpRequest
 from django.urls import reverse
 from django.utils import timezone
-from django.utils.formats import date_format
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
@@ -19,6 +18,7 @@ from leaderboard.models import Board, Entry, Snapshot
 from leaderboard.selectors import awaiting_publication, latest_snapshot
 from leaderboard.snapshots import is_intact
 from submissions.decisions import Decision, DecisionCall, DecisionsMixin, ReadOnlyAdmin, actor_of
+from submissions.moments import moment_text
 from submissions.refusals import Refusal
 
 NOTHING = "–"
@@ -112,8 +112,7 @@ class BoardAdmin(DecisionsMixin, ReadOnlyAdmin):
         if snapshot is None:
             return NOTHING
         url = reverse("admin:leaderboard_snapshot_change", args=[snapshot.pk])
-        when = date_format(snapshot.created_at, "Y-m-d H:i")
-        return format_html('<a href="{}">#{}</a> {} UTC', url, snapshot.number, when)
+        return format_html('<a href="{}">#{}</a> {}', url, snapshot.number, moment_text(snapshot.created_at))
 
     @admin.display(description=gettext_lazy("public page"))
     def public_page(self, board: Board) -> SafeString:

@@ -27,6 +27,7 @@ from submissions.models import (
     Team,
     Version,
 )
+from submissions.moments import moment_text
 from submissions.outbox import requeue_mail
 from submissions.selectors import disclosures_of, keys_of_team
 
@@ -92,8 +93,7 @@ def secret_summary(version: Version) -> str:
     stored = MemorySystemKey.objects.filter(version=version).first()
     if stored is None:
         return _("not configured")
-    date = timezone.localtime(stored.set_at).strftime("%Y-%m-%d %H:%M UTC")
-    return f"{_('configured')} · {stored.fingerprint} · {date}"
+    return f"{_('configured')} · {stored.fingerprint} · {moment_text(stored.set_at)}"
 
 
 @admin.register(AccessRequest)
@@ -105,7 +105,7 @@ class AccessRequestAdmin(DecisionsMixin, ReadOnlyAdmin):
     search_fields = ("id", "team__name", "version__label", "version__system__name", "contact_email", "contact_name")
     list_select_related = ("version__system", "team", "cycle")
     date_hierarchy = "submitted_at"
-    readonly_fields = ("declared", "secret", "notices")
+    readonly_fields = ("division", "declared", "secret", "notices")
     decisions = (
         Decision(
             name="start-review",
@@ -121,7 +121,7 @@ class AccessRequestAdmin(DecisionsMixin, ReadOnlyAdmin):
             question=gettext_lazy("Approve this request?"),
             service=_approve,
             allows=lambda request: request.state in {"submitted", "in_review"},
-            preview=services.approval_letter,
+            preview=lambda request, reason: services.approval_letter(request),
             needs_reason=True,
         ),
         Decision(
@@ -129,6 +129,7 @@ class AccessRequestAdmin(DecisionsMixin, ReadOnlyAdmin):
             label=gettext_lazy("Request changes"),
             question=gettext_lazy("Give this request back for changes?"),
             service=_request_changes,
+            preview=services.changes_letter,
             allows=lambda request: request.state in {"submitted", "in_review"},
         ),
         Decision(
@@ -136,6 +137,7 @@ class AccessRequestAdmin(DecisionsMixin, ReadOnlyAdmin):
             label=gettext_lazy("Reject"),
             question=gettext_lazy("Reject this request?"),
             service=_reject,
+            preview=services.rejection_letter,
             allows=lambda request: request.state in {"submitted", "in_review"},
             is_severe=True,
         ),
@@ -153,8 +155,21 @@ class AccessRequestAdmin(DecisionsMixin, ReadOnlyAdmin):
     def declared(self, request: AccessRequest) -> SafeString:
         return facts_table(request.version)
 
+    def change_view(self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: Any = None) -> Any:
+        """What should be looked at before a decision stands above everything else."""
+        subject = self.get_object(request, object_id)
+        warnings = self.notice_lines(subject) if isinstance(subject, AccessRequest) else []
+        return super().change_view(request, object_id, form_url, {"warnings": warnings, **(extra_context or {})})
+
     @admin.display(description=gettext_lazy("look at these"))
     def notices(self, request: AccessRequest) -> SafeString | str:
+        lines = self.notice_lines(request)
+        if not lines:
+            return _("nothing")
+        return format_html("<ul>{}</ul>", format_html_join("", "<li>{}</li>", ((line,) for line in lines)))
+
+    def notice_lines(self, request: AccessRequest) -> list[str]:
+        """Copies of other teams' endpoints or code, and a key that the team holds already."""
         lines = [
             _("%(kind)s also disclosed by %(team)s for %(version)s; first disclosed by %(first)s")
             % {
@@ -171,9 +186,7 @@ class AccessRequestAdmin(DecisionsMixin, ReadOnlyAdmin):
                     _("%(team)s holds the key %(public_id)s in this cycle already (%(email)s)")
                     % {"team": key.team, "public_id": key.public_id, "email": key.contact_email}
                 )
-        if not lines:
-            return _("nothing")
-        return format_html("<ul>{}</ul>", format_html_join("", "<li>{}</li>", ((line,) for line in lines)))
+        return lines
 
 
 _DECLARED = (

@@ -14,7 +14,7 @@ Use it in the admin of any app:
                 question=gettext_lazy("Approve this result?"),     # the page's heading
                 service=approve,
                 allows=lambda review: review.state == "pending",   # whether the button shows; the service still decides
-                preview=lambda review: render_letter(...),         # optional: a Letter shown before it is sent
+                preview=lambda review, reason: render_letter(...), # optional: a Letter shown before it is sent
                 permission="leaderboard.publish_board",            # optional, beside the change permission
                 needs_reason=False,                                # optional; True unless said
                 is_severe=True,                                    # optional: the button looks like what it does
@@ -42,6 +42,7 @@ from django.template.response import TemplateResponse
 from django.urls import URLPattern, path, reverse
 from django.utils import timezone
 from django.utils.functional import Promise
+from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
 from submissions.outbox import Letter
@@ -70,7 +71,7 @@ class Decision:
     question: str | Promise
     service: Callable[[DecisionCall], Any]
     allows: Callable[[Any], bool] = lambda subject: True
-    preview: Callable[[Any], Letter | None] = lambda subject: None
+    preview: Callable[[Any, str], Letter | None] = lambda subject, reason: None
     permission: str = ""
     needs_reason: bool = True
     is_severe: bool = False
@@ -112,6 +113,20 @@ class ReadOnlyAdmin(admin.ModelAdmin):
         return [
             name for name in dict.fromkeys([*shown, *super().get_readonly_fields(request, obj)]) if name not in hidden
         ]
+
+    def get_model_perms(self, request: HttpRequest) -> dict[str, bool]:
+        """The index says "View": who may change a row here decides about it, and edits nothing."""
+        return {**super().get_model_perms(request), "change": False}
+
+    def changelist_view(self, request: HttpRequest, extra_context: Any = None) -> Any:
+        title = _("Select %s to view") % self.opts.verbose_name
+        return super().changelist_view(request, {"title": title, **(extra_context or {})})
+
+    def changeform_view(
+        self, request: HttpRequest, object_id: str | None = None, form_url: str = "", extra_context: Any = None
+    ) -> Any:
+        title = _("View %s") % self.opts.verbose_name
+        return super().changeform_view(request, object_id, form_url, {"title": title, **(extra_context or {})})
 
     def save_model(self, request: HttpRequest, obj: Any, form: Any, change: bool) -> None:
         raise PermissionDenied
@@ -178,7 +193,7 @@ class DecisionsMixin(admin.ModelAdmin):
             raise PermissionDenied
         data = request.POST if request.method == "POST" else None
         form = ReasonForm(data, needs_reason=decision.needs_reason)
-        if request.method == "POST" and form.is_valid():
+        if request.method == "POST" and form.is_valid() and "look" not in request.POST:
             self._decide(request, decision, subjects, form.cleaned_data["reason"].strip())
             return HttpResponseRedirect(after)
         return self._confirmation(request, decision, subjects, form, after)
@@ -186,12 +201,13 @@ class DecisionsMixin(admin.ModelAdmin):
     def _confirmation(
         self, request: HttpRequest, decision: Decision, subjects: list[Any], form: ReasonForm, after: str
     ) -> HttpResponse:
+        reason = form.data.get("reason", "").strip() or _("(the reason that you write below)")
         context = {
             **self.admin_site.each_context(request),
             "title": decision.question,
             "decision": decision,
             "subjects": subjects,
-            "letters": [letter for letter in map(decision.preview, subjects) if letter],
+            "letters": [letter for subject in subjects if (letter := decision.preview(subject, reason))],
             "form": form,
             "opts": self.opts,
             "back": after,

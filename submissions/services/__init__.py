@@ -11,7 +11,9 @@ from submissions.services.keys import claim_key, offer_new_key, revoke_key, rota
 from submissions.services.review import (
     approval_letter,
     approve_access_request,
+    changes_letter,
     reject_access_request,
+    rejection_letter,
     request_changes,
     start_review,
 )
@@ -29,6 +31,7 @@ __all__ = [
     "appeal_version",
     "approval_letter",
     "approve_access_request",
+    "changes_letter",
     "claim_key",
     "disqualify_version",
     "edit_access_request",
@@ -39,6 +42,7 @@ __all__ = [
     "record_prize_change",
     "reinstate_version",
     "reject_access_request",
+    "rejection_letter",
     "replace_secret",
     "request_changes",
     "revoke_key",

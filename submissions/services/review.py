@@ -84,6 +84,18 @@ def approval_letter(access_request: AccessRequest) -> Letter:
     )
 
 
+def changes_letter(access_request: AccessRequest, reason: str) -> Letter:
+    """The letter that a request for changes sends, with its reason."""
+    context = {**letter_names(access_request.version), "note": reason}
+    return render_letter(event="request_changes", language=access_request.language, context=context)
+
+
+def rejection_letter(access_request: AccessRequest, reason: str) -> Letter:
+    """The letter that a rejection sends, with its reason."""
+    context = {**letter_names(access_request.version), "reason": reason}
+    return render_letter(event="request_rejected", language=access_request.language, context=context)
+
+
 def _bind(version: Version, key: LeaderboardKey, at: datetime) -> None:
     """Bind to every key of the lineage, so that a rotation loses nothing."""
     lineage = locked_lineage(key)
