@@ -1,9 +1,10 @@
 """Speaks to the participant: every Add and Search of a run, each attempt kept before the next step is taken.
 
 A scope's Adds go out one after another; the Searches between two Adds side by side; an Add waits for every earlier
-Search of its scope. Scopes go side by side. Adds and Searches have lanes of their own, and a lane is free again when
-its attempt is kept, so that a crash repeats at most one call for each lane. A back-off is a time in the ledger; the
-slice waits for it only while there is other work, or for less than `SHORT_WAIT_S`.
+Search of its scope. Scopes go side by side. Adds and Searches have lanes of their own. A lane is free again when its
+answer is there; its keeping goes on beside the next call. Calls that are out or not yet kept are never more than there
+are lanes for Adds and Searches together, so that a crash repeats at most so many. A back-off is a time in the ledger;
+the slice waits for it only while there is other work, or for less than `SHORT_WAIT_S`.
 """
 
 import asyncio
@@ -72,6 +73,7 @@ class Collector:
         self._clock = clock
         self._adds = Lanes(add_lanes, start=add_start)
         self._searches = Lanes(search_lanes, start=search_start)
+        self._unkept = asyncio.Semaphore(add_lanes + search_lanes)
         # a Search keeps its place while it backs off: a server that is down sees no more than these
         self._places = asyncio.Semaphore(2 * search_lanes)
         self._scopes = asyncio.Semaphore(max(add_lanes, min(search_lanes, OPEN_SCOPES)))
@@ -180,8 +182,16 @@ class Collector:
                     return False
                 if self._is_held(lanes):
                     continue
-                attempt = await self._attempt(scope, event, state, lanes)
+                await self._unkept.acquire()
+                try:
+                    attempt = await self._attempt(scope, event, state, lanes)
+                except BaseException:
+                    self._unkept.release()
+                    raise
+            try:
                 await self._commits.put(attempt)
+            finally:
+                self._unkept.release()
             state = attempt.state
             if isinstance(attempt.decision, Done):
                 return True
