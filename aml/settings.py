@@ -72,6 +72,7 @@ MIDDLEWARE = [
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.locale.LocaleMiddleware",
+    "aml.clock.organizers_time",
     "aml.bodies.refuse_crowded",
     "aml.middleware.refuse_nul",
     "django.middleware.common.CommonMiddleware",
