@@ -144,7 +144,7 @@ class PublicationReviewAdmin(DecisionsMixin, QuietAdmin):
 
     @admin.display(description=gettext_lazy("Overall"))
     def overall(self, review: PublicationReview) -> str:
-        result = Result.objects.filter(job=review.job_id).first()
+        result = getattr(review.job, "result", None)  # selected with the list
         return f"{100 * result.overall:.2f} (n {result.n})" if result else "–"
 
     @admin.display(description=gettext_lazy("checks as they stand now"))

@@ -15,7 +15,7 @@ from django.utils.translation import gettext_lazy
 
 from leaderboard import services
 from leaderboard.models import Board, Entry, Snapshot
-from leaderboard.selectors import awaiting_publication, latest_snapshot
+from leaderboard.selectors import awaiting_publication, with_waiting_and_newest
 from leaderboard.snapshots import is_intact
 from submissions.decisions import Decision, DecisionCall, DecisionsMixin, ReadOnlyAdmin, actor_of
 from submissions.moments import moment_text
@@ -67,6 +67,9 @@ class BoardAdmin(DecisionsMixin, ReadOnlyAdmin):
         ),
     )
 
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Board]:
+        return with_waiting_and_newest(super().get_queryset(request))
+
     def has_add_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
         return admin.ModelAdmin.has_add_permission(self, request)
 
@@ -90,7 +93,7 @@ class BoardAdmin(DecisionsMixin, ReadOnlyAdmin):
 
     @admin.display(description=gettext_lazy("runs that wait"))
     def waiting(self, board: Board) -> int:
-        return awaiting_publication(board).count()
+        return int(board.waiting_count)  # type: ignore[attr-defined]  # annotated by get_queryset
 
     @admin.display(description=gettext_lazy("runs that wait"))
     def waiting_runs(self, board: Board) -> SafeString | str:
@@ -108,7 +111,8 @@ class BoardAdmin(DecisionsMixin, ReadOnlyAdmin):
 
     @admin.display(description=gettext_lazy("latest snapshot"))
     def newest(self, board: Board) -> SafeString | str:
-        snapshot = latest_snapshot(board)
+        found: list[Snapshot] = board.newest_snapshots  # type: ignore[attr-defined]  # prefetched by get_queryset
+        snapshot = found[0] if found else None
         if snapshot is None:
             return NOTHING
         url = reverse("admin:leaderboard_snapshot_change", args=[snapshot.pk])

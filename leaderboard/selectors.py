@@ -5,7 +5,8 @@ from datetime import date, datetime
 from typing import Any
 from uuid import UUID
 
-from django.db.models import Exists, OuterRef, QuerySet, Subquery
+from django.db.models import Count, Exists, OuterRef, Prefetch, QuerySet, Subquery
+from django.db.models.functions import Coalesce
 from django.utils.dateparse import parse_date, parse_datetime
 from django.utils.translation import gettext as _
 
@@ -78,6 +79,19 @@ def awaiting_publication(board: Board) -> QuerySet[PublicationReview]:
         .filter(job__cycle=board.cycle_id, job__track=board.track, job__version__system__division=board.division)
         .select_related("job__result", "job__cycle", "job__release", "job__key", "job__version__system__team")
         .order_by("decided_at", "pk")
+    )
+
+
+def with_waiting_and_newest(boards: QuerySet[Board]) -> QuerySet[Board]:
+    """Boards with `waiting_count`, how many runs the next publication takes, and `newest_snapshots`, at most one."""
+    waiting = approved_without_entry().filter(
+        job__cycle=OuterRef("cycle"), job__track=OuterRef("track"), job__version__system__division=OuterRef("division")
+    )
+    count = waiting.order_by().values("job__cycle").annotate(count=Count("pk")).values("count")
+    latest = Snapshot.objects.filter(board=OuterRef("board")).order_by("-number").values("pk")[:1]
+    newest = Snapshot.objects.filter(pk=Subquery(latest)).defer("payload")
+    return boards.annotate(waiting_count=Coalesce(Subquery(count), 0)).prefetch_related(
+        Prefetch("snapshots", queryset=newest, to_attr="newest_snapshots")
     )
 
 

@@ -167,7 +167,7 @@ class MyKeyRotation(KeyView):
 class VersionList(KeyView):
     @extend_schema(summary="Versions that are bound to the key", responses=serializers.VersionAnswer(many=True))
     def get(self, request: Request) -> Response:
-        versions = Version.objects.for_key(self.key).select_related("system__team")
+        versions = Version.objects.for_key(self.key).select_related("system__team", "memory_system_key")
         return Response([version_payload(version) for version in versions])
 
 
@@ -191,8 +191,8 @@ class VersionSecret(VersionView):
         body.is_valid(raise_exception=True)
         version = self.version_or_404(pk)
         secret = body.validated_data["memory_system_key"]
-        replace_secret(version=version, secret=secret, actor=f"key:{self.key.public_id}", at=timezone.now())
-        return Response(secret_payload(version))
+        stored = replace_secret(version=version, secret=secret, actor=f"key:{self.key.public_id}", at=timezone.now())
+        return Response(secret_payload(stored.version))
 
     @extend_schema(summary="Delete the Memory System Key of a version", parameters=[_VERSION_ID], responses={204: None})
     def delete(self, request: Request, pk: UUID) -> Response:

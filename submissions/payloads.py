@@ -31,7 +31,8 @@ def version_payload(version: Version) -> dict[str, Any]:
 
 
 def secret_payload(version: Version) -> dict[str, Any]:
-    stored = MemorySystemKey.objects.filter(version=version).first()
+    """The secret's facts; a list selects `memory_system_key` with its versions."""
+    stored: MemorySystemKey | None = getattr(version, "memory_system_key", None)
     return {
         "configured": stored is not None,
         "fingerprint": stored.fingerprint if stored else "",
