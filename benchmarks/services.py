@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Mapping
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +27,7 @@ def register_bundle(
     dataset: str | None = None,
     origin: str = Bundle.Origin.IMPORTED,
     actor: str,
+    at: datetime,
     name: str = "",
     licence: str = "",
     source: str = "",
@@ -39,7 +41,7 @@ def register_bundle(
     facts = _inspect(folder, dataset)
     fields = _fields(facts, folder=folder, name=name, licence=licence, source=source)
     try:
-        return _known(fields, folder) or _create(fields, origin=origin, actor=actor)
+        return _known(fields, folder) or _create(fields, origin=origin, actor=actor, at=at)
     except IntegrityError as error:
         # somebody else has registered the same files a moment ago
         known = _known(fields, folder)
@@ -48,10 +50,10 @@ def register_bundle(
         return known
 
 
-def register_own_suites(*, actor: str = "platform") -> list[Bundle]:
+def register_own_suites(*, at: datetime, actor: str = "platform") -> list[Bundle]:
     """Register the suites that the project ships; nothing happens to those that are registered."""
     folders = sorted(path.parent for path in OWN_SUITES.glob(f"*/{MANIFEST}"))
-    return [register_bundle(folder=folder, origin=Bundle.Origin.OWN, actor=actor) for folder in folders]
+    return [register_bundle(folder=folder, origin=Bundle.Origin.OWN, actor=actor, at=at) for folder in folders]
 
 
 def _inspect(folder: Path, dataset: str | None) -> BundleFacts:
@@ -97,11 +99,10 @@ def _counts(facts: BundleFacts) -> dict[str, Any]:
 
 
 @transaction.atomic
-def _create(fields: Mapping[str, Any], *, origin: str, actor: str) -> Bundle:
+def _create(fields: Mapping[str, Any], *, origin: str, actor: str, at: datetime) -> Bundle:
     bundle = Bundle.objects.create(**fields, origin=origin)
-    append_event(
-        actor=actor, action="bundle.registered", subject=bundle, after={"digest": bundle.digest, **bundle.counts}
-    )
+    after = {"digest": bundle.digest, **bundle.counts}
+    append_event(actor=actor, action="bundle.registered", subject=bundle, after=after, at=at)
     return bundle
 
 

@@ -61,10 +61,12 @@ def open_cycle() -> Cycle:
 
 def open_demo_release(folder: Path | None, dataset: str) -> Release:
     """A release on the project's own suite, or on the dataset in `folder`; the smoke test always uses the own suite."""
-    own = next(bundle for bundle in register_own_suites(actor=ACTOR) if bundle.name == "hearth")
+    own = next(bundle for bundle in register_own_suites(actor=ACTOR, at=timezone.now()) if bundle.name == "hearth")
     full = own
     if folder is not None:
-        full = register_bundle(folder=folder, dataset=dataset, origin=Bundle.Origin.IMPORTED, actor=ACTOR)
+        full = register_bundle(
+            folder=folder, dataset=dataset, origin=Bundle.Origin.IMPORTED, actor=ACTOR, at=timezone.now()
+        )
     return open_release(
         name=f"demo-{full.name}",
         track=Track.TEXTUAL,

@@ -67,7 +67,7 @@ def write_bundle(
 
 def open_test_release(folder: Path, *, dataset: str | None = None) -> Release:
     """Register the bundle in `folder` and open a release of it."""
-    bundle: Bundle = register_bundle(folder=folder, dataset=dataset, actor="organizer:test")
+    bundle: Bundle = register_bundle(folder=folder, dataset=dataset, actor="organizer:test", at=datetime.now(UTC))
     at = datetime.now(UTC)
     name = f"release-{uuid.uuid4().hex[:8]}"
     return open_release(

@@ -158,7 +158,7 @@ def write_locomo(folder: Path, *, conversations: int = 2, questions: int = 3) ->
 
 
 def make_bundle(folder: Path, **size: int) -> Bundle:
-    return register_bundle(folder=write_locomo(folder, **size), actor="organizer:test")
+    return register_bundle(folder=write_locomo(folder, **size), actor="organizer:test", at=timezone.now())
 
 
 def make_release(folder: Path, *, name: str = "textual-1", track: str = "textual") -> Release:

@@ -187,7 +187,7 @@ def test_a_bundle_that_is_registered_at_once_is_one_row(transactional_db: None, 
 
     def register(_number: int) -> int:
         try:
-            return register_bundle(folder=folder, actor="organizer:ada").pk
+            return register_bundle(folder=folder, actor="organizer:ada", at=timezone.now()).pk
         finally:
             connection.close()
 

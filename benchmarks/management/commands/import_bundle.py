@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
+from django.utils import timezone
 
 from benchmarks.datasets.registry import DATASETS
 from benchmarks.models import Bundle
@@ -32,11 +33,11 @@ class Command(BaseCommand):
             self._print(bundle)
 
     def _register(self, options: dict[str, Any]) -> list[Bundle]:
-        actor = f"organizer:{getpass.getuser()}"
+        actor, at = f"organizer:{getpass.getuser()}", timezone.now()
         if options["folder"] is None:
-            return register_own_suites(actor=actor)
+            return register_own_suites(actor=actor, at=at)
         names = ("folder", "dataset", "name", "licence", "source")
-        return [register_bundle(actor=actor, **{name: options[name] for name in names})]
+        return [register_bundle(actor=actor, at=at, **{name: options[name] for name in names})]
 
     def _print(self, bundle: Bundle) -> None:
         self.stdout.write(f"{bundle.name} {bundle.version} ({bundle.dataset}, {bundle.metric})")
