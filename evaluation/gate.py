@@ -34,7 +34,8 @@ TITLES: Final[Mapping[str, str | Promise]] = {
 
 @dataclass(frozen=True, slots=True)
 class GateCheck:
-    """One check: `observed` and `expected` are short texts without translation; `title` is for people."""
+    """One check: `observed` and `expected` are short texts made of codes and values, as programs and the audit read
+    them; `title`, `found` and `wanted` are for people."""
 
     name: str
     passed: bool
@@ -46,9 +47,42 @@ class GateCheck:
         """What the check asks, in the reader's language."""
         return TITLES.get(self.name, self.name)
 
+    @property
+    def found(self) -> str:
+        """`observed` in the reader's language."""
+        return _told(self.name, self.observed)
+
+    @property
+    def wanted(self) -> str:
+        """`expected` in the reader's language."""
+        return _told(self.name, self.expected)
+
     def as_json(self) -> dict[str, Any]:
         """The check as it is kept with a review."""
         return asdict(self)
+
+
+_WORDS: Final[Mapping[str, str | Promise]] = {
+    **{str(value): label for kind in (Item.State, Version.State, Job.State, Job.Mode) for value, label in kind.choices},
+    "unique": _("unique"),
+    "unchanged since the run began": _("unchanged since the run began"),
+    "changed since the run began": _("changed since the run began"),
+    "questions": _("questions"),
+    "retrievals": _("retrievals"),
+    "answers": _("answers"),
+    "judgements": _("judgements"),
+    "in the result": _("in the result"),
+}
+"""What checks say in codes; the rest of their texts are names, numbers and hashes."""
+_CODES: Final = re.compile(rf"\b(?:{'|'.join(sorted(_WORDS, key=len, reverse=True))})\b")
+_SAID_IN_CODES: Final = frozenset({"mode", "tasks", "results", "version"})
+
+
+def _told(name: str, text: str) -> str:
+    """`text` of a check with its codes put into words. Names of models, bundles and versions stay as they are."""
+    if name in _SAID_IN_CODES:
+        return _CODES.sub(lambda code: str(_WORDS[code[0]]), text)
+    return str(_WORDS[text]) if name == "unique" and text in _WORDS else text
 
 
 def check_publication(job: Job) -> list[GateCheck]:

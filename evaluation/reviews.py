@@ -40,16 +40,6 @@ def has_entry(review: PublicationReview) -> bool:
 
 
 @transaction.atomic
-def refresh_checks(*, review: PublicationReview) -> PublicationReview:
-    """Run the gate again and keep what it found; a decided review keeps the checks of its decision."""
-    locked = _lock(review)
-    if locked.state in _DECIDABLE:
-        locked.checks = [check.as_json() for check in check_publication(locked.job)]
-        locked.save(update_fields=["checks"])
-    return locked
-
-
-@transaction.atomic
 def approve_publication(*, review: PublicationReview, actor: str, reason: str, at: datetime) -> PublicationReview:
     """Approve a result for the board's next snapshot. The gate runs again: every check must pass now."""
     require_reason(reason)

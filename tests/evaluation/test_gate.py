@@ -5,8 +5,9 @@ from datetime import timedelta
 
 import pytest
 from django.utils import timezone
+from django.utils.translation import override
 
-from evaluation.gate import TITLES, check_publication
+from evaluation.gate import TITLES, GateCheck, check_publication
 from evaluation.models import Answer, Item, Job, Judgement, Release, Result, Retrieval, Scope
 from submissions.models import Version
 from tests.evaluation import builders
@@ -135,3 +136,17 @@ def test_the_same_scores_from_another_team_are_named_but_pass(entrant: Entrant, 
     assert failed(same) == set()
     unique = next(check for check in check_publication(same) if check.name == "unique")
     assert "Acme Memory 1.0" in unique.observed
+
+
+def test_what_is_said_in_codes_is_put_into_words_and_names_stay() -> None:
+    tasks = GateCheck("tasks", False, "succeeded, 2/3 scored; 1 participant_error", "succeeded, 3/3 scored")
+    with override("zh-hans"):
+        scored, error = Item.State.SCORED.label, Item.State.PARTICIPANT_ERROR.label
+        assert tasks.found == f"{Job.State.SUCCEEDED.label}, 2/3 {scored}; 1 {error}"
+        assert tasks.wanted == f"{Job.State.SUCCEEDED.label}, 3/3 {scored}"
+        assert not tasks.wanted.isascii()
+        assert GateCheck("mode", False, "smoke", "full").found == Job.Mode.SMOKE.label
+        assert GateCheck("version", True, "approved", "approved").found == Version.State.APPROVED.label
+        for name in ("unique", "answer_model", "bundles"):
+            assert GateCheck(name, False, "Acme full 1.0 approved", "").found == "Acme full 1.0 approved"
+    assert tasks.as_json()["observed"] == "succeeded, 2/3 scored; 1 participant_error"

@@ -9,7 +9,6 @@ from evaluation.models import Job, PublicationReview
 from evaluation.reviews import (
     approve_publication,
     disqualify_publication,
-    refresh_checks,
     return_publication,
 )
 from leaderboard.models import Entry
@@ -110,11 +109,3 @@ def test_the_gate_runs_again_before_an_approval(review: PublicationReview) -> No
     assert (caught.value.code, caught.value.details) == ("gate_failed", {"failed": ["code"]})
     review.refresh_from_db()
     assert review.state == "pending"
-
-
-def test_a_decided_review_keeps_the_checks_of_its_decision(review: PublicationReview) -> None:
-    decide("approve", review)
-    Job.objects.filter(pk=review.job_id).update(code_sha256="1" * 64)
-    refresh_checks(review=review)
-    review.refresh_from_db()
-    assert all(check["passed"] for check in review.checks)
