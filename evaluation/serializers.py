@@ -8,13 +8,14 @@ from evaluation.admission import LABEL_LENGTH
 from evaluation.models import Job, Receipt
 from evaluation.payloads import receipt_payload
 from submissions.models import Track
+from submissions.serializers import Choice
 
 
 class SmokeTestRequest(serializers.Serializer):
     """Starts a smoke test; concurrency is what the version declared unless said otherwise."""
 
     version = serializers.UUIDField(help_text="id of a version that is bound to the key")
-    track = serializers.ChoiceField(choices=Track.choices)
+    track = Choice(choices=Track.choices)
     run_label = serializers.CharField(max_length=LABEL_LENGTH, help_text="each label can be used once")
     add_concurrency = serializers.IntegerField(min_value=1, required=False)
     search_concurrency = serializers.IntegerField(min_value=1, required=False)

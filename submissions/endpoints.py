@@ -30,10 +30,10 @@ def check_endpoint(url: str, placeholder: bool = False) -> Endpoint:
         return parse_endpoint(url, guard_policy(), placeholder=placeholder)
     except Refused as refused:
         text = reason_text(refused.code)
-        message = _("Expected: %(expected)s %(advice)s") % {
-            "expected": gettext(text.expected),
-            "advice": gettext(text.advice),
-        }
+        advice = gettext(text.advice)
+        if refused.code == "host_is_self" and settings.DEBUG:
+            advice = _("While developing, list the server's host and port in AML_ALLOWED_PRIVATE_TARGETS.")
+        message = _("Expected: %(expected)s %(advice)s") % {"expected": gettext(text.expected), "advice": advice}
         raise Refusal(refused.code, message, status=422) from None
 
 

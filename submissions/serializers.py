@@ -1,11 +1,21 @@
 """Bodies of the REST API about participants. What is written here is checked by `submissions.materials`."""
 
-from typing import Any
+from typing import Any, NoReturn
 
+from django.utils.translation import gettext_lazy as _
 from rest_framework import serializers
 
 from submissions.materials import MAX_CONCURRENCY, NAMES, Materials
 from submissions.models import Cycle, Division, Prize, Track, Version
+
+
+class Choice(serializers.ChoiceField):
+    """One of a few words; an error lists them."""
+
+    default_error_messages = {"invalid_choice": _("“{input}” is not one of: {choices}.")}
+
+    def fail(self, key: str, **values: Any) -> NoReturn:
+        super().fail(key, choices=", ".join(str(choice) for choice in self.choices), **values)
 
 
 class TrackAnswer(serializers.Serializer):
@@ -57,13 +67,13 @@ class AccessRequestBody(serializers.Serializer):
     team = serializers.CharField(max_length=200, required=False, allow_blank=True)
     system = serializers.CharField(max_length=120)
     version = serializers.CharField(max_length=120)
-    division = serializers.ChoiceField(choices=Division.choices)
-    tracks = serializers.ListField(child=serializers.ChoiceField(choices=Track.choices), max_length=len(Track.choices))
+    division = Choice(choices=Division.choices)
+    tracks = serializers.ListField(child=Choice(choices=Track.choices), max_length=len(Track.choices))
     add_url = serializers.CharField(max_length=2048)
     search_url = serializers.CharField(max_length=2048)
     health_url = serializers.CharField(max_length=2048, required=False, allow_blank=True)
     add_status_url = serializers.CharField(max_length=2048, required=False, allow_blank=True)
-    auth_scheme = serializers.ChoiceField(choices=Version.AuthScheme.choices)
+    auth_scheme = Choice(choices=Version.AuthScheme.choices)
     memory_system_key = serializers.CharField(
         max_length=512, required=False, allow_blank=True, write_only=True, trim_whitespace=False
     )

@@ -29,6 +29,12 @@ class CursorPages(CursorPagination):
         except (ValueError, ValidationError) as error:
             raise NotFound(self.invalid_cursor_message) from error
 
+    def get_page_size(self, request: Request) -> int | None:
+        """`limit`, which many APIs call it, is understood as `page_size`."""
+        if "page_size" not in request.query_params and "limit" in request.query_params:
+            self.page_size_query_param = "limit"
+        return super().get_page_size(request)
+
     def get_ordering(self, request: Request, queryset: QuerySet[Any], view: APIView) -> tuple[str, ...]:
         ordering = getattr(view, "ordering", None) or self.ordering
         return (ordering,) if isinstance(ordering, str) else tuple(ordering)

@@ -31,16 +31,32 @@ ERROR = {
 
 
 def describe_errors(result: dict[str, Any], **_rest: Any) -> dict[str, Any]:
-    """Add the error as the default response of each operation. A postprocessing hook of drf-spectacular."""
+    """Add to each operation the errors that it may answer with, and no other text than its own summary.
+
+    A postprocessing hook of drf-spectacular, which would otherwise give a view's docstring as the description.
+    """
     result.setdefault("components", {}).setdefault("schemas", {})["Error"] = ERROR
-    default = {
-        "description": "An error",
-        "content": {"application/json": {"schema": {"$ref": "#/components/schemas/Error"}}},
-    }
     for methods in result["paths"].values():
-        for operation in methods.values():
-            operation["responses"].setdefault("default", default)
+        for method, operation in methods.items():
+            operation.pop("description", None)
+            for status, text in _errors_of(method, operation).items():
+                operation["responses"].setdefault(status, _error(text))
     return result
+
+
+def _errors_of(method: str, operation: dict[str, Any]) -> dict[str, str]:
+    """Descriptions of errors by their status. Who needs a key may lack one; who sends a body may send a wrong one."""
+    errors = {"429": "Too many requests; Retry-After says when to try again", "default": "Another error"}
+    if any(operation.get("security", [])):
+        errors["401"] = "No key, or one that is not valid"
+    if method != "get":
+        errors["409"] = "Refused as things stand; the reason says why"
+        errors["422"] = "The body is not as expected; `fields` says where"
+    return errors
+
+
+def _error(text: str) -> dict[str, Any]:
+    return {"description": text, "content": {"application/json": {"schema": {"$ref": "#/components/schemas/Error"}}}}
 
 
 _RANGES = {-(2**63), -(2**31), 2**31 - 1, 2**63 - 1}

@@ -34,7 +34,9 @@ def claim_key(*, access_request: AccessRequest, at: datetime) -> str:
     claim = KeyClaim.objects.select_for_update().filter(access_request=access_request).first()
     if claim is None:
         raise Refusal(
-            "claim_missing", _("Expected an approved request for a new key. Look at the state of the request.")
+            "claim_missing",
+            _("There is no key to claim: expected an approved request for a new key, the request is %(state)s.")
+            % {"state": access_request.get_state_display()},
         )
     if claim.claimed_at is not None:
         raise Refusal(
