@@ -188,6 +188,8 @@ class Collector:
                 except BaseException:
                     self._unkept.release()
                     raise
+                if isinstance(attempt.decision, GiveUp):
+                    self._stop.set()  # before the lane is free: nobody else begins what can't come to anything
             try:
                 await self._commits.put(attempt)
             finally:
@@ -197,7 +199,6 @@ class Collector:
                 return True
             if isinstance(attempt.decision, GiveUp):
                 self._failed = True
-                self._stop.set()
                 return False
 
     async def _wait_for_turn(self, state: EventState, lanes: Lanes) -> bool:
