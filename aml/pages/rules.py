@@ -40,17 +40,20 @@ def _filled(text: Any, **values: Any) -> Promise:
     return format_lazy(text, **values)
 
 
-def sending_rules() -> list[Rule]:
-    """What is sent and in which order."""
+def _textual_rule() -> Rule:
     textual = _(
         "One Add for each session of the source, split before the message that would exceed {messages} messages or"
         " {words} words. Words are counted by {counter}: text between white space is one word, a Chinese, Japanese or"
         " Korean character is a word by itself. Only a message longer than that is cut itself."
     )
+    values = {"messages": MAX_MESSAGES, "words": f"{MAX_WORDS:,}", "counter": COUNTER_ID}
+    return Rule("textual", _("Textual"), _filled(textual, **values))
+
+
+def sending_rules() -> list[Rule]:
+    """What is sent and in which order."""
     return [
-        Rule(
-            "textual", _("Textual"), _filled(textual, messages=MAX_MESSAGES, words=f"{MAX_WORDS:,}", counter=COUNTER_ID)
-        ),
+        _textual_rule(),
         Rule(
             "streaming",
             _("Streaming"),
@@ -95,6 +98,10 @@ def word_examples() -> list[dict[str, Any]]:
 
 def url_rules() -> list[Rule]:
     """Which URLs may be submitted, and what happens at each call."""
+    return [*_form_rules(), *_call_rules()]
+
+
+def _form_rules() -> list[Rule]:
     ports = ", ".join(str(port) for port in sorted(BAD_PORTS))
     endings = ", ".join(f".{label}" for label in sorted(SPECIAL_LAST_LABELS))
     return [
@@ -132,6 +139,11 @@ def url_rules() -> list[Rule]:
                 placeholder=PLACEHOLDER,
             ),
         ),
+    ]
+
+
+def _call_rules() -> list[Rule]:
+    return [
         Rule(
             "addresses",
             _("Name look-up"),
