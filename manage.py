@@ -13,9 +13,9 @@ def main() -> None:
 
     try:
         bool(settings.DEBUG)  # the first one that is asked for reads them all
-    except ImproperlyConfigured as error:
+        execute_from_command_line(sys.argv)
+    except ImproperlyConfigured as error:  # of the settings, or of an app that reads one while it starts
         sys.exit(f"Settings: {error}")
-    execute_from_command_line(sys.argv)
 
 
 if __name__ == "__main__":

@@ -88,3 +88,18 @@ def database_for_many(app_configs: Sequence[AppConfig] | None, **kwargs: Any) ->
             id="aml.W003",
         )
     ]
+
+
+@register(Tags.compatibility)
+def lease_and_heartbeat(app_configs: Sequence[AppConfig] | None, **kwargs: Any) -> list[CheckMessage]:
+    """A lease that runs out between two beats is lost by a worker that is well."""
+    if 2 * settings.AML_HEARTBEAT_S <= settings.AML_LEASE_S:
+        return []
+    return [
+        Error(
+            f"AML_HEARTBEAT_S is {settings.AML_HEARTBEAT_S:g} and AML_LEASE_S {settings.AML_LEASE_S:g}: "
+            "one late beat loses the lease of a run that goes well.",
+            hint="Set AML_LEASE_S to at least twice AML_HEARTBEAT_S.",
+            id="aml.E002",
+        )
+    ]

@@ -108,7 +108,7 @@ TEMPLATES = [
 FORM_RENDERER = "aml.forms.FormRenderer"
 
 # Database ------------------------------------------------------------------------------------------------------------
-DATABASES = {"default": env.db("DATABASE_URL", default=f"sqlite:///{VAR_DIR / 'aml.sqlite3'}")}
+DATABASES = {"default": env.database("DATABASE_URL", default=f"sqlite:///{VAR_DIR / 'aml.sqlite3'}")}
 if DATABASES["default"]["ENGINE"] == "django.db.backends.sqlite3":
     # IMMEDIATE and WAL: with Django's default, most of many concurrent writers fail with "database is locked".
     DATABASES["default"]["OPTIONS"] = {
@@ -121,7 +121,7 @@ else:
     DATABASES["default"]["CONN_MAX_AGE"] = env.int("CONN_MAX_AGE", default=600)
     DATABASES["default"]["CONN_HEALTH_CHECKS"] = True
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
-CACHES = {"default": env.cache("CACHE_URL", default="locmemcache://")}
+CACHES = {"default": env.cache_at("CACHE_URL", default="locmemcache://")}
 
 # Background work: django-q2 carries wake-ups only, the truth is in our own tables -----------------------------------
 Q_CLUSTER = {
@@ -201,7 +201,7 @@ AML_JUDGE_API_KEY = env.str("AML_JUDGE_API_KEY", default="")
 AML_MODEL_TIMEOUT_S = env.float("AML_MODEL_TIMEOUT_S", default=120.0)
 
 # Mail ----------------------------------------------------------------------------------------------------------------
-EMAIL_CONFIG = env.email_url("EMAIL_URL", default=f"filemail:///{VAR_DIR / 'mail'}" if DEBUG else "consolemail://")
+EMAIL_CONFIG = env.mail_at("EMAIL_URL", default=f"filemail:///{VAR_DIR / 'mail'}" if DEBUG else "consolemail://")
 vars().update(EMAIL_CONFIG)
 DEFAULT_FROM_EMAIL = env.str("DEFAULT_FROM_EMAIL", default="leaderboard@localhost")
 AML_ORGANIZER_EMAILS = env.list("AML_ORGANIZER_EMAILS", default=[])

@@ -32,6 +32,22 @@ def start(**environment: str) -> subprocess.CompletedProcess[str]:
         ({"AML_WORKERS": "two"}, "AML_WORKERS is malformed. Expected a whole number"),
         ({"AML_LEASE_S": "soon"}, "AML_LEASE_S is malformed. Expected a number"),
         ({"AML_VAR_DIR": "/proc/none/var"}, "AML_VAR_DIR can't be made"),
+        ({"AML_WORKERS": "0"}, "AML_WORKERS is malformed. Expected one or more"),
+        ({"AML_SLICE_S": "-5"}, "AML_SLICE_S is malformed. Expected a number of seconds above zero"),
+        ({"AML_MODEL_TIMEOUT_S": "inf"}, "AML_MODEL_TIMEOUT_S is malformed. Expected a number"),
+        ({"AML_TRUSTED_PROXY_COUNT": "-1"}, "AML_TRUSTED_PROXY_COUNT is malformed. Expected zero or more"),
+        ({"AML_HTTPS": "onn"}, "AML_HTTPS is malformed. Expected on or off"),
+        ({"DEBUG": "maybe"}, "DEBUG is malformed. Expected on or off"),
+        ({"DATABASE_URL": "nosql://aml:pass-word@host/aml"}, "DATABASE_URL is malformed. Expected postgres://"),
+        ({"CACHE_URL": "none://"}, "CACHE_URL is malformed."),
+        ({"EMAIL_URL": "mail.example.org"}, "EMAIL_URL is malformed."),
+        ({"LOG_LEVEL": "LOUD"}, "LOG_LEVEL is malformed. Expected DEBUG, INFO"),
+        ({"AML_ADMIN_PATH": "/"}, "AML_ADMIN_PATH is malformed. Expected words"),
+        ({"AML_SITE_URL": "leaderboard.example.org"}, "AML_SITE_URL is malformed. Expected an address"),
+        ({"AML_ANSWER_BASE_URL": "ftp://models"}, "AML_ANSWER_BASE_URL is malformed. Expected an address"),
+        ({"AML_SECRETS_KEYS": "k1:AAAA"}, "AML_SECRETS_KEYS: the key k1 has 3 bytes."),
+        ({"AML_ALLOWED_PRIVATE_TARGETS": "127.0.0.1"}, "AML_ALLOWED_PRIVATE_TARGETS: expected host:port"),
+        ({"AML_OUTBOUND_DENY_NETWORKS": "intranet"}, "AML_OUTBOUND_DENY_NETWORKS holds 'intranet'."),
     ],
     ids=lambda value: next(iter(value)) if isinstance(value, dict) else "",
 )
@@ -40,6 +56,13 @@ def test_a_bad_setting_ends_the_start_in_one_line(environment: dict[str, str], w
     assert ended.returncode == 1
     assert ended.stderr.startswith(f"Settings: {words}")
     assert ended.stderr.count("\n") == 1
+    assert "pass-word" not in ended.stderr
+
+
+def test_a_heartbeat_that_is_too_slow_for_the_lease_is_named(tmp_path: Any) -> None:
+    ended = start(AML_VAR_DIR=str(tmp_path), AML_LEASE_S="20", AML_HEARTBEAT_S="15")
+    assert ended.returncode == 1
+    assert "aml.E002" in ended.stderr
 
 
 def test_a_wrong_host_is_one_warning_without_a_traceback(client: Client, capsys: Any) -> None:
