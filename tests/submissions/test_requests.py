@@ -1,11 +1,9 @@
 """An access request from sending to decision: who may do what in which state, and what each step leaves behind."""
 
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 
 import pytest
-from django.db import connection
 from django.utils import timezone
 
 from submissions.audit import verify_chain
@@ -13,7 +11,6 @@ from submissions.models import (
     AccessRequest,
     AuditEvent,
     KeyClaim,
-    LeaderboardKey,
     MemorySystemKey,
     OutboxMail,
     System,
@@ -25,7 +22,6 @@ from submissions.selectors import disclosures_of, keys_of_team, request_of_recei
 from submissions.services import (
     appeal_version,
     approve_access_request,
-    claim_key,
     disqualify_version,
     edit_access_request,
     new_receipt,
@@ -37,7 +33,6 @@ from submissions.services import (
     rotate_key,
     set_http_override,
     start_review,
-    submit_access_request,
     suspend_version,
     withdraw_access_request,
 )
@@ -370,53 +365,3 @@ def test_a_team_that_holds_a_key_already_is_pointed_out():
     key, _text = make_key(at=AT)
     request = make_request(cycle=key.cycle, team=key.team.name, at=AT)
     assert keys_of_team(request, AT) == [key]
-
-
-def at_once(action: Callable[[], object], times: int = 8) -> list[object]:
-    """What `action` gave in each of `times` threads; a Refusal counts as its code."""
-
-    def attempt(_n: int) -> object:
-        try:
-            return action()
-        except Refusal as refusal:
-            return refusal.code
-        finally:
-            connection.close()
-
-    with ThreadPoolExecutor(times) as pool:
-        return list(pool.map(attempt, range(times)))
-
-
-@pytest.mark.django_db(transaction=True)
-class TestRaces:
-    def test_a_double_click_at_the_same_moment_is_one_request(self):
-        cycle, materials, receipt = make_cycle(), make_materials(), new_receipt()
-        answers = at_once(
-            lambda: submit_access_request(cycle=cycle, materials=materials, receipt=receipt, language="en", at=AT).pk
-        )
-        assert set(answers) == {AccessRequest.objects.get().pk}
-        assert OutboxMail.objects.count() == 1
-
-    def test_a_claim_at_the_same_moment_makes_one_key(self):
-        version = make_version(at=AT)
-        answers = at_once(lambda: claim_key(access_request=version.access_request, at=AT))
-        assert answers.count("already_claimed") == 7
-        assert LeaderboardKey.objects.count() == 1
-
-    def test_two_organizers_at_the_same_moment_decide_once(self):
-        request = make_request(at=AT)
-        answers = at_once(
-            lambda: (
-                approve_access_request(access_request=request, actor=ORGANIZER, reason="All is there.", at=AT).state
-            ),
-            times=4,
-        )
-        assert sorted(map(str, answers)) == ["approved", "state_changed", "state_changed", "state_changed"]
-        assert KeyClaim.objects.count() == 1
-        assert verify_chain().is_whole
-
-    def test_a_rotation_at_the_same_moment_makes_one_key(self):
-        key, _text = make_key(at=AT)
-        answers = at_once(lambda: rotate_key(key=key, actor="x", at=AT)[0].pk, times=4)
-        assert answers.count("key_superseded") == 3
-        assert LeaderboardKey.objects.count() == 2
