@@ -1,4 +1,4 @@
-"""`make bench`: the wire's figures in one run, printed and kept in var/bench.json; 1 when a hard one is missed."""
+"""`make bench`: figures of the wire and the engine in one run, kept in var/bench.json; 1 when a hard one is missed."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 
 from tests.bench.calls import call_figures
+from tests.bench.engine import engine_figures
 from tests.bench.figures import missed, table, write
 from tests.bench.memory import memory_figures
 from tests.bench.peer import running_peer
@@ -18,6 +19,7 @@ def main() -> int:
     """Measure, print, keep, and return the exit code."""
     with running_peer() as port:
         figures = [*call_figures(port), *reading_figures(), *memory_figures(port)]
+    figures += engine_figures()
     write(figures, KEPT)
     print(table(figures))
     print(f"Kept in {KEPT.relative_to(KEPT.parents[1])}")
