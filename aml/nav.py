@@ -17,7 +17,7 @@ PLACES: dict[str, list[tuple[str, Promise]]] = {
         ("submissions:request", _("Request access")),
         ("site:status", _("Service status")),
         ("site:privacy", _("Privacy and data duties")),
-        ("api:schema", _("API reference")),
+        ("site:api_reference", _("API reference")),
     ],
 }
 

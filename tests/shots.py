@@ -49,6 +49,7 @@ def shots(facts: dict[str, Any]) -> list[Shot]:
         Shot("site:guide", "/guide/"),
         Shot("site:documentation", "/documentation/"),
         Shot("site:api_guide", "/api-guide/"),
+        Shot("site:api_reference", "/api-reference/"),
         Shot("site:status", "/status/"),
         Shot("site:privacy", "/privacy/"),
         Shot("benchmarks:index", "/benchmarks/"),

@@ -10,6 +10,7 @@ urlpatterns = [
     path("guide/", views.guide, name="guide"),
     path("documentation/", views.documentation, name="documentation"),
     path("api-guide/", views.api_guide, name="api_guide"),
+    path("api-reference/", views.api_reference, name="api_reference"),
     path("privacy/", views.privacy, name="privacy"),
     path("status/", views.status, name="status"),
     path("theme/", views.choose_theme, name="theme"),

@@ -13,7 +13,7 @@ from django.views.decorators.http import require_POST, require_safe
 
 from aml.context_processors import THEMES
 from aml.nav import explore_links
-from aml.pages import rules, samples, selectors, service, wire
+from aml.pages import apicalls, rules, samples, selectors, service, wire
 from contract.answers import MAX_BODY_BYTES, RETRIED, RETRIED_ADD
 from contract.media import MAX_IMAGE_BYTES, MAX_IMAGE_SIDE, MAX_IMAGES_BYTES
 from contract.retry import LIMITS
@@ -107,6 +107,12 @@ def api_guide(request: HttpRequest) -> HttpResponse:
         "media_body": MAX_BODY_BYTES["multimodal"],
     }
     return render(request, "site/api_guide.html", context)
+
+
+@require_safe
+def api_reference(request: HttpRequest) -> HttpResponse:
+    """The REST API by its calls, from the request to the result."""
+    return render(request, "site/api_reference.html", {"calls": apicalls.CALLS})
 
 
 @require_safe
