@@ -5,11 +5,11 @@ does its whole work: guard, credential, exchange, validation, receipts and retri
 bare clients send the same bytes and look at nothing. `python -m tests.bench.engine PORT SECONDS LANES CALLS` measures
 the engine alone, in a process of its own; with PROFILE=1 it prints where the loop's time goes.
 
-Where the time is spent, on 2 cores that were shared with other work: a call costs the loop 0.70 ms of processor time
-(half of it sockets and selectors, the rest h11, the credential and validation) and the database thread 0.55 ms (a third
-in SQLite itself, most of the rest in the ORM's bulk_create). The two share one interpreter lock, so that 800 calls a
-second are the end, where 50 ms with 64 lanes and 200 ms with 256 would ask for 1,280: those goals are missed by the
-engine's own cost, until rows are written without the ORM or in a process of their own.
+Where the time is spent, on 2 cores that were shared with much other work (load 7): a call costs the loop 0.7 to 0.8 ms
+of processor time (about a third of it sockets and selectors, then h11, the credential and validation) and the database
+thread 0.55 to 0.6 ms (about a third in SQLite itself, most of the rest in the ORM's bulk_create). The two share one
+interpreter lock, so by calculation some 750 calls a second are the end, where 50 ms with 64 lanes and 200 ms with 256
+ask for 1,280. Not measured on an idle machine.
 """
 
 from __future__ import annotations
