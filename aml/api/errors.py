@@ -13,6 +13,7 @@ from typing import Any
 
 from django.core.exceptions import PermissionDenied, RequestDataTooBig, SuspiciousOperation
 from django.core.exceptions import ValidationError as DjangoValidationError
+from django.db import InterfaceError, OperationalError
 from django.http import Http404
 from django.utils.functional import Promise
 from django.utils.translation import gettext as _
@@ -24,6 +25,10 @@ from rest_framework.views import set_rollback
 from submissions.refusals import Refusal
 
 log = logging.getLogger(__name__)
+
+DATABASE_BACK_S = 5
+"""When to try again while the database is away or locked."""
+_DATABASE_AWAY = (OperationalError, InterfaceError)
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +47,8 @@ def answer_error(error: Exception, context: Mapping[str, Any]) -> Response:
     """DRF's exception handler. An error that nobody foresaw is logged under the request id and told as such."""
     request_id = uuid.uuid4().hex
     problem = _problem(error)
+    if isinstance(error, _DATABASE_AWAY):
+        log.warning("request %s: the database does not answer: %s", request_id, type(error).__name__)
     if problem is None:
         view = type(context.get("view")).__name__
         log.error("request %s: %s failed in %s", request_id, type(error).__name__, view, exc_info=error)
@@ -77,6 +84,9 @@ def _problem(error: Exception) -> Problem | None:
             return Problem(413, "body_too_large", _("The body is larger than this address takes."))
         case SuspiciousOperation():
             return _known(exceptions.ParseError())
+        case OperationalError() | InterfaceError():
+            message = _("Something on our side does not answer at the moment. Try again in a few seconds.")
+            return Problem(503, "unavailable", message, retry_after_s=DATABASE_BACK_S)
         case exceptions.APIException():
             return _known(error)
     return None

@@ -9,6 +9,7 @@ import pytest
 from django.core.exceptions import PermissionDenied, RequestDataTooBig, SuspiciousOperation
 from django.core.exceptions import ValidationError as DjangoValidationError
 from django.core.management import call_command
+from django.db import InterfaceError, OperationalError
 from django.http import Http404
 from django.test import Client
 from django.utils import translation
@@ -60,6 +61,8 @@ def answer(error: Exception, **headers: str):
         (exceptions.MethodNotAllowed("PUT"), 405, "method_not_allowed"),
         (exceptions.ParseError(), 400, "malformed"),
         (SuspiciousOperation(), 400, "malformed"),
+        (OperationalError("connection to server at 10.0.0.5 failed"), 503, "unavailable"),
+        (InterfaceError("the connection is closed"), 503, "unavailable"),
         (RequestDataTooBig(), 413, "body_too_large"),
         (exceptions.UnsupportedMediaType("text/xml"), 415, "unsupported_media_type"),
         (exceptions.NotAcceptable(), 406, "not_acceptable"),
