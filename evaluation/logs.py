@@ -20,8 +20,9 @@ def current_job() -> str:
 def job_logs(job_id: object) -> Iterator[None]:
     """Mark every log record of this process with the job while the block runs."""
     global _job
-    before, _job = _job, str(job_id)
+    _job = str(job_id)
     try:
         yield
     finally:
-        _job = before
+        # Not what stood there before: where slices overlap in threads, that may be a job that has ended since.
+        _job = ""

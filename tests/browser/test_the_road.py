@@ -75,7 +75,7 @@ def approve_in_admin(page: Page, site: str, portal: dict[str, Any], *, system: s
     page.locator("#result_list").get_by_role("link", name=re.compile(system)).first.click()
     page.locator("a[href$='/decide/approve/']").click()
     page.locator("[name=reason]").fill("Complete materials.")
-    page.locator(".submit-row input[type=submit]").click()
+    page.locator(".submit-row input[type=submit].default").click()
     page.wait_for_url(re.compile(r"/change/"))
 
 
