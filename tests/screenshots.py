@@ -72,7 +72,7 @@ def prepare(context: BrowserContext, facts: dict[str, Any]) -> dict[str, str]:
     facts["waiting"] = f"/request-access/status/{answer.json()['receipt']}/"
     page.goto(f"{site}/en/admin/submissions/accessrequest/{answer.json()['id']}/decide/request-changes/")
     page.locator("textarea[name=reason]").fill("Please add the regions of your servers.")
-    page.locator("form:has(textarea[name=reason]) [type=submit]").click()
+    page.locator("form:has(textarea[name=reason]) [type=submit]:not([name=look])").click()
     rows = {
         each: first_link(page, f"{site}/en/admin/{each}/", "#result_list tbody a[href*='/change/']") for each in LISTS
     }
