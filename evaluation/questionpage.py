@@ -10,7 +10,7 @@ from django.utils.translation import gettext_lazy as _
 from contract.memories import Memory
 from evaluation.evidence.prompts import Prompt, rebuild_answer_prompt, rebuild_judge_prompt
 from evaluation.evidence.reading import ItemEvidence, open_item
-from evaluation.models import Answer, Item, Job, Judgement, Receipt
+from evaluation.models import Answer, Event, Item, Job, Judgement, Receipt
 from evaluation.pipeline.answering.model import memory_text
 
 __all__ = ["PAGE", "QuestionPage", "open_question", "questions_after"]
@@ -130,7 +130,9 @@ def _images(memory: Memory) -> int:
 
 def _receipts(item: Item, evidence: ItemEvidence) -> list[ShownReceipt]:
     bodies = {body.attempt: body for body in evidence.bodies}
-    attempts = Receipt.objects.filter(event__scope=item.scope_id, event__ordinal=item.ordinal).order_by("attempt")
+    # Two look-ups by key rather than a join: right after a large run PostgreSQL has no statistics to plan one by.
+    events = list(Event.objects.filter(scope=item.scope_id, ordinal=item.ordinal).values_list("pk", flat=True))
+    attempts = Receipt.objects.filter(event__in=events).order_by("attempt")
     shown = []
     for receipt in attempts:
         body = bodies.get(receipt.attempt)
