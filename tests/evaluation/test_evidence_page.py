@@ -243,7 +243,6 @@ def test_memories_that_are_not_those_that_were_kept_are_named(reviewer: Client, 
     assert "is NOT the one that was kept" in text
 
 
-@pytest.mark.timeout(900)
 @pytest.mark.timeout(600)  # makes 300,000 rows first
 def test_a_question_opens_as_quickly_among_50000_as_among_500(reviewer: Client, job: Job, tmp_path: Path) -> None:
     small = fill(job, 500, tmp_path)
