@@ -12,7 +12,7 @@ from django.utils import timezone
 from benchmarks.catalogue import CATALOGUE
 from benchmarks.models import Bundle
 from benchmarks.selectors import BundleError, scopes_of
-from benchmarks.services import OWN_SUITES, register_bundle, register_own_suites
+from benchmarks.services import register_bundle, register_own_suites
 from submissions.models import AuditEvent, Track
 from submissions.refusals import Refusal
 from tests.evaluation.builders import make_bundle, write_locomo
@@ -111,7 +111,6 @@ def test_the_public_locomo_file_is_imported_without_a_manifest(data_dir: Path) -
     assert bundle.files == {"locomo10.json": "79fa87e90f04081343b8c8debecb80a9a6842b76a7aa537dc9fdf651ea698ff4"}
 
 
-@pytest.mark.skipif(not OWN_SUITES.is_dir(), reason="the project's own suites are not there")
 def test_the_projects_own_suites_register_once() -> None:
     first = register_own_suites(at=timezone.now())
     assert first
