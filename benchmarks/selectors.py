@@ -26,14 +26,12 @@ def scopes_of(bundle: Bundle, only: Collection[str] | None = None) -> Iterator[S
     Every file's hash is checked before the first scope comes. Raises BundleError when one differs or can't be read.
     """
     verify_files(bundle)
-    load = DATASETS[bundle.dataset].load
-    for name in bundle.files:
-        try:
-            for scope in load(Path(bundle.folder) / name):
-                if only is None or scope.key in only:
-                    yield scope
-        except DatasetError as error:
-            raise BundleError(bundle.name, name, str(error)) from error
+    try:
+        for scope in DATASETS[bundle.dataset].load(Path(bundle.folder), sorted(bundle.files)):
+            if only is None or scope.key in only:
+                yield scope
+    except DatasetError as error:
+        raise BundleError(bundle.name, error.file, str(error)) from error
 
 
 def verify_files(bundle: Bundle) -> None:

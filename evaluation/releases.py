@@ -9,7 +9,7 @@ from django.conf import settings
 from django.db import IntegrityError, transaction
 from django.utils.translation import gettext as _
 
-from benchmarks.judging.judge import ChatJudge
+from benchmarks.datasets.registry import DATASETS
 from benchmarks.models import Bundle
 from benchmarks.selectors import scopes_of
 from evaluation.models import Release
@@ -168,8 +168,8 @@ def _judge_baseline() -> dict[str, Any]:
 
 
 def _metric(bundle: Bundle) -> str:
-    """A release that has a judge scores by it, any other by the bundle's own metric."""
-    return ChatJudge.id if settings.AML_JUDGE_BASE_URL else bundle.metric
+    """A release that has a judge model scores by the dataset's judge, any other by the bundle's own metric."""
+    return DATASETS[bundle.dataset].scored_by(bundle.metric, has_judge=bool(settings.AML_JUDGE_BASE_URL))
 
 
 def _smoke_baseline(bundle: Bundle) -> dict[str, Any]:

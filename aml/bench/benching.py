@@ -21,6 +21,7 @@ from aml.bench.screen import Screen
 from aml.speech import gettext as _
 from benchmarks.datasets.bundle import MANIFEST as BUNDLE_MANIFEST
 from benchmarks.datasets.model import DatasetError
+from benchmarks.datasets.registry import DATASETS
 from contract.auth import AuthScheme
 from contract.client import Client, Target
 from contract.conformance import Addresses, home_policy
@@ -270,7 +271,9 @@ def _asked(suite: FileSuite, asked: Bench) -> dict[str, Any]:
             "title_zh": facts.manifest.title_zh,
             "version": facts.manifest.version,
             "dataset": suite.dataset,
-            "metric": judge["id"] if judge["backend"] == "openai" else facts.manifest.metric,
+            "metric": DATASETS[facts.manifest.dataset].scored_by(
+                facts.manifest.metric, has_judge=judge["backend"] == "openai"
+            ),
             "digest": facts.sha256,
             "files": dict(facts.files),
             "limit_scopes": asked.limit_scopes,

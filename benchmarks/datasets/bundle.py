@@ -8,9 +8,10 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any, Final
 
+from benchmarks.datasets.kind import DatasetKind
 from benchmarks.datasets.model import DatasetError, Scope
 from benchmarks.datasets.reading import Record, file_sha256, read_json
-from benchmarks.datasets.registry import DATASETS, DatasetKind
+from benchmarks.datasets.registry import DATASETS
 from benchmarks.scoring.registry import METRICS
 from contract.words import gettext_noop
 
@@ -131,17 +132,28 @@ def _bare_manifest(folder: Path, dataset: str | None) -> BundleManifest:
             message=gettext_noop("the folder has no manifest, so name its dataset, one of: %(expected)s"),
             expected=", ".join(DATASETS),
         )  # fmt: skip
-    files = tuple(sorted(path.name for path in folder.glob(kind.pattern) if path.is_file()))
+    files = _find_files(folder, kind)
     if not files:
         raise DatasetError(
             "bundle_empty", file=folder.name,
-            message=gettext_noop("the folder has no file that looks like %(expected)s"), expected=kind.pattern,
+            message=gettext_noop("the folder has no file that looks like %(expected)s"),
+            expected=", ".join(kind.patterns),
         )  # fmt: skip
     name = folder.resolve().name
     return BundleManifest(
         name=name, title=name, title_zh="", dataset=kind.id, metric=kind.metric, files=files, licence="",
         source="", version="", sha256={}, smoke_scopes=(),
     )  # fmt: skip
+
+
+def _find_files(folder: Path, kind: DatasetKind) -> tuple[str, ...]:
+    found = {path for pattern in kind.patterns for path in folder.glob(pattern) if path.is_file()}
+    return tuple(sorted(path.relative_to(folder).as_posix() for path in found))
+
+
+def _is_inside(name: str) -> bool:
+    """Whether `name` is a relative path in its plain form, which can't leave the folder."""
+    return all(part not in {"", ".", ".."} for part in name.split("/"))
 
 
 def _check_fields(record: Record) -> None:
@@ -190,7 +202,7 @@ def _metric(record: Record, kind: DatasetKind) -> str:
 def _files(record: Record) -> tuple[str, ...]:
     files = _names(record, "files") if "files" in record.fields else (record.text("file"),)
     for name in files:
-        if name in {"", ".", "..", MANIFEST} or "/" in name or "\\" in name or "\0" in name:
+        if name == MANIFEST or "\\" in name or "\0" in name or not _is_inside(name):
             record.fail(
                 "bundle_file", "files", gettext_noop('expected the name of a file in the folder, got "%(got)s"'),
                 got=name[:60],
@@ -242,16 +254,7 @@ def _check_smoke(manifest: BundleManifest, keys: set[str]) -> None:
 
 
 def _scopes(folder: Path, manifest: BundleManifest) -> Iterator[Scope]:
-    seen: set[str] = set()
-    for name in manifest.files:
-        for scope in DATASETS[manifest.dataset].load(folder / name):
-            if scope.key in seen:
-                raise DatasetError(
-                    "dataset_duplicate_id", file=name, record=scope.key,
-                    message=gettext_noop("another file of the bundle has a scope of this id"),
-                )  # fmt: skip
-            seen.add(scope.key)
-            yield scope
+    return DATASETS[manifest.dataset].load(folder, manifest.files)
 
 
 def _counts(scope: Scope) -> dict[str, int]:

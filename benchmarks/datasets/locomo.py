@@ -10,11 +10,12 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
 
+from benchmarks.datasets.kind import DatasetKind, each_file
 from benchmarks.datasets.model import DatasetError, Question, Role, Scope, Session, Turn
 from benchmarks.datasets.reading import Record, read_json
 from contract.words import gettext_noop
 
-__all__ = ["LOCOMO_CAPABILITIES", "LOCOMO_CATEGORIES", "LOCOMO_UNANSWERABLE", "load_locomo", "parse_session_date"]
+__all__ = ["LOCOMO", "load_locomo", "parse_session_date"]
 
 LOCOMO_CATEGORIES: Final[Mapping[str, str]] = {
     "1": gettext_noop("Multi-hop"),
@@ -176,3 +177,17 @@ def _evidence(record: Record, known: set[str]) -> tuple[str, ...]:
         named = [entry] if entry in known else [f"D{int(a)}:{int(b)}" for a, b in _TURN_ID.findall(entry)]
         found.update(dict.fromkeys(turn_id for turn_id in named if turn_id in known))
     return tuple(found)
+
+
+LOCOMO: Final = DatasetKind(
+    id="locomo",
+    title=gettext_noop("LoCoMo: long conversations of two people"),
+    track="textual",
+    metric="locomo.f1.v1",
+    judge="yesno.judge.v1",
+    load=each_file(load_locomo),
+    patterns=("*.json",),
+    categories=LOCOMO_CATEGORIES,
+    capabilities=LOCOMO_CAPABILITIES,
+    unanswerable=frozenset({LOCOMO_UNANSWERABLE}),
+)

@@ -46,7 +46,8 @@ class Question:
     `gold` is the reference answer as text, empty where the source gives none. `category` is the dataset's own name
     for the kind of question and `capability` the board's column, a letter of CAPABILITIES. `evidence` holds ids of
     turns that exist in the scope. `kind` says how an answer looks (free, single_choice, multi_select, ordering).
-    An unanswerable question wants a refusal.
+    An unanswerable question wants a refusal. `rubric` lists what a right answer must hold, where the dataset scores by
+    such a list. `asked_at_ms` is when the question is asked, Unix time in ms, None where the source doesn't say.
     """
 
     key: str
@@ -58,6 +59,8 @@ class Question:
     evidence: tuple[str, ...]
     kind: str = "free"
     answerable: bool = True
+    rubric: tuple[str, ...] = ()
+    asked_at_ms: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

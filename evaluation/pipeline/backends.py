@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-from benchmarks.judging.chat import ChatSettings
-from benchmarks.judging.judge import ChatJudge
+from benchmarks.judging.chat import ChatModel, ChatSettings
+from benchmarks.judging.registry import JUDGES
 from benchmarks.judging.rules import RuleJudge
 from benchmarks.judging.verdict import Judge
 from evaluation.pipeline.answering.chat import ChatAnswerer
@@ -58,7 +58,12 @@ async def open_judges(
         yield {dataset: RuleJudge(metric) for dataset, metric in metrics.items()}
         return
     async with _chat(frozen, endpoint) as chat:
-        yield dict.fromkeys(metrics, ChatJudge(chat, fence_key))
+        yield {dataset: _judge(metric, chat, fence_key) for dataset, metric in metrics.items()}
+
+
+def _judge(metric: str, chat: ChatModel, fence_key: bytes) -> Judge:
+    """The judge of that id, or the rule: a dataset may be scored by a rule even where there is a judge model."""
+    return JUDGES[metric](chat, fence_key) if metric in JUDGES else RuleJudge(metric)
 
 
 def _chat(frozen: Mapping[str, Any], endpoint: ModelEndpoint) -> "OpenAIChat":
