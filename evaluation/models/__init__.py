@@ -1,5 +1,6 @@
 """Tables of how a run happens: releases, jobs, what was said on the wire, results, quotas, publication."""
 
+from .arms import ArmItem, ArmRun
 from .evidence import ResponseBody, Segment
 from .items import Answer, Item, Judgement, Retrieval
 from .jobs import Job, StageProgress
@@ -12,6 +13,8 @@ from .workers import Worker
 
 __all__ = [
     "Answer",
+    "ArmItem",
+    "ArmRun",
     "Event",
     "Item",
     "Job",

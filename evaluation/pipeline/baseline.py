@@ -21,6 +21,7 @@ __all__ = [
     "TOKEN_BUDGET",
     "TOP_K",
     "answer_baseline",
+    "arms_code_hash",
     "canonical_digest",
     "code_files",
     "contract_code_hash",
@@ -56,6 +57,7 @@ _CODE = (
     "evaluation/suites.py",
 )
 _NOT_CODE = ("contract/reference/", "contract/faulty/")
+_ARMS_CODE = ("contract/reference/index.py", "contract/reference/tokens.py", "evaluation/arms/running.py")
 _CODE_SUFFIXES = {".py", ".txt"}
 
 
@@ -69,6 +71,11 @@ def canonical_digest(value: Any) -> str:
 def pipeline_code_hash() -> str:
     """SHA-256 over the names and bytes of the files that decide a score; read once, like the modules themselves."""
     return _hash_files(code_files())
+
+
+def arms_code_hash() -> str:
+    """The same with what decides the score of a reference arm besides: its search and how it is run."""
+    return _hash_files((*code_files(), *(PROJECT / name for name in _ARMS_CODE)))
 
 
 def contract_code_hash() -> str:
