@@ -1,4 +1,4 @@
-"""Debian's Chromium, driven by Playwright, without any connection of its own to the outside."""
+"""Debian's Chromium in its headless build, driven by Playwright, without any connection of its own to the outside."""
 
 import contextlib
 import shutil
@@ -21,9 +21,9 @@ ARGUMENTS = [
 @contextlib.contextmanager
 def chromium() -> Iterator[Browser]:
     """A headless browser for the length of a `with` block."""
-    program = shutil.which("chromium")
+    program = shutil.which("chromium-headless-shell")
     if program is None:
-        raise RuntimeError("Chromium is not installed; .ci/system-packages test installs it.")
+        raise RuntimeError("chromium-headless-shell is not installed; .ci/system-packages test installs it.")
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=program, args=ARGUMENTS)
         try:

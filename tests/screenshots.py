@@ -1,10 +1,14 @@
 """`make screenshots`: each page in both languages, both themes and two widths, into var/screenshots.
 
 Fails when a page overflows sideways, when a character has no glyph, when axe finds something, or when a page answers
-otherwise than it should.
+otherwise than it should. Each theme is a process of its own: they share the cores, and a browser that hangs, which
+no limit of Playwright's covers (closing a page waits for ever), ends with its process and is tried once more.
 """
 
+import json
+import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -18,6 +22,9 @@ from tests.portal_process import ROOT, running_portal
 from tests.shots import LANGUAGES, LISTS, THEMES, WIDTHS, Shot, organizer_shots, shots
 
 OUTPUT = ROOT / "var" / "screenshots"
+FACTS = OUTPUT / "run" / "pictures.json"
+THEME_S = 420
+ATTEMPTS = 2
 AXE = Axe()
 
 
@@ -39,12 +46,14 @@ def sign_in(context: BrowserContext, facts: dict[str, Any]) -> None:
     page = context.new_page()
     page.goto(f"{facts['site']}/en/evaluation/")
     page.locator("input[name=key]").fill(facts["leaderboard_key"])
-    page.locator("form:has(input[name=key]) button[type=submit]").click()
+    with page.expect_navigation(wait_until="load"):
+        page.locator("form:has(input[name=key]) button[type=submit]").click()
     page.goto(f"{facts['site']}/en/admin/login/")
     page.locator("input[name=username]").fill(facts["organizer"])
     page.locator("input[name=password]").fill(facts["organizer_password"])
-    page.locator("input[type=submit]").click()
-    page.close()
+    with page.expect_navigation(wait_until="load"):
+        page.locator("input[type=submit]").click()
+    page.goto("about:blank")
 
 
 def prepare(context: BrowserContext, facts: dict[str, Any]) -> dict[str, str]:
@@ -72,13 +81,13 @@ def prepare(context: BrowserContext, facts: dict[str, Any]) -> dict[str, str]:
     facts["waiting"] = f"/request-access/status/{answer.json()['receipt']}/"
     page.goto(f"{site}/en/admin/submissions/accessrequest/{answer.json()['id']}/decide/request-changes/")
     page.locator("textarea[name=reason]").fill("Please add the regions of your servers.")
-    page.locator("form:has(textarea[name=reason]) [type=submit]:not([name=look])").click()
+    with page.expect_navigation(wait_until="load"):
+        page.locator("form:has(textarea[name=reason]) [type=submit]:not([name=look])").click()
     rows = {
         each: first_link(page, f"{site}/en/admin/{each}/", "#result_list tbody a[href*='/change/']") for each in LISTS
     }
     questions = site + "/en" + rows["evaluation/job"].replace("/change/", "/questions/")
     rows["question"] = first_link(page, questions, "#content a[href*='/questions/']:not([href$='/questions/'])")
-    page.close()
     return rows
 
 
@@ -122,23 +131,58 @@ def take_all(browser: Browser, theme: str, facts: dict[str, Any], rows: dict[str
     return wrong
 
 
+def take_theme(theme: str) -> int:
+    """Take one theme's pictures with a browser of its own; the findings go to a file beside them."""
+    facts = json.loads(FACTS.read_text())
+    with chromium() as browser:
+        wrong = take_all(browser, theme, facts, facts["rows"], Glyphs())
+    _findings_of(theme).write_text(json.dumps(wrong))
+    return 0
+
+
+def take_themes() -> list[str]:
+    """Take both themes side by side and return their findings; a theme that fails or hangs is tried once more."""
+    waiting = list(THEMES)
+    for _ in range(ATTEMPTS):
+        running = {theme: subprocess.Popen([sys.executable, "-m", "tests.screenshots", theme]) for theme in waiting}
+        deadline = time.monotonic() + THEME_S
+        waiting = [theme for theme, process in running.items() if not _has_ended_well(process, deadline)]
+        for theme in waiting:
+            print(f"the {theme} theme's browser failed or took more than {THEME_S} s", flush=True)
+        if not waiting:
+            break
+    done = [json.loads(_findings_of(theme).read_text()) for theme in THEMES if theme not in waiting]
+    return [*(text for found in done for text in found), *(f"{theme}: no pictures" for theme in waiting)]
+
+
+def _has_ended_well(process: subprocess.Popen[bytes], deadline: float) -> bool:
+    try:
+        return process.wait(max(1.0, deadline - time.monotonic())) == 0
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
+        return False
+
+
+def _findings_of(theme: str) -> Path:
+    return OUTPUT / "run" / f"findings.{theme}.json"
+
+
 def main() -> int:
     """Take all pictures; the exit code is 1 when anything was found."""
-    wrong: list[str] = []
-    glyphs = Glyphs()
     for old in OUTPUT.glob("*.png"):
         old.unlink()
-    with running_portal(OUTPUT / "run", "--stay") as facts, chromium() as browser:
-        context = browser.new_context()
-        sign_in(context, facts)
-        rows = prepare(context, facts)
-        context.close()
-        for theme in THEMES:
-            wrong += take_all(browser, theme, facts, rows, glyphs)
+    with running_portal(OUTPUT / "run", "--stay") as facts:
+        with chromium() as browser:
+            context = browser.new_context()
+            sign_in(context, facts)
+            rows = prepare(context, facts)
+        FACTS.write_text(json.dumps({**facts, "rows": rows}))
+        wrong = take_themes()
     print(f"{len(list(OUTPUT.glob('*.png')))} pictures in {Path(OUTPUT).relative_to(ROOT)}, {len(wrong)} findings")
     print("\n".join(wrong))
     return bool(wrong)
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(take_theme(sys.argv[1]) if len(sys.argv) > 1 else main())
