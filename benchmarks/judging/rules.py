@@ -12,16 +12,17 @@ class RuleJudge:
 
     def __init__(self, metric_id: str) -> None:
         self.id = metric_id
-        self._compute = METRICS[metric_id].compute
+        self._metric = METRICS[metric_id]
 
     async def judge(self, question: Question, answer: str) -> Judgement:
         """Return the metric's score of `answer`; it never waits and never fails."""
         return self.decide(question, answer)
 
     def decide(self, question: Question, answer: str) -> Judgement:
-        """Return the same judgement outside an event loop."""
-        score = self._compute(question, answer)
-        return Judgement(score=score, verdict=_verdict(score), reason="", method="rule")
+        """Return the same judgement outside an event loop; its reason is the measure beside the score, if any."""
+        score, beside = self._metric.compute(question, answer), self._metric.beside
+        reason = f"{beside(question, answer):.4f}" if beside else ""
+        return Judgement(score=score, verdict=_verdict(score), reason=reason, method="rule")
 
 
 def _verdict(score: float) -> Verdict:

@@ -3,8 +3,12 @@
 from collections import Counter
 from collections.abc import Callable, Sequence
 from functools import lru_cache
+from typing import Final
 
 __all__ = ["mean", "multiset_f1", "stem", "stem_words"]
+
+# NLTK looks at a "y" by recursion over those before it, so that a long run of them would exhaust the stack.
+_LONGEST_WORD: Final = 200
 
 
 @lru_cache(maxsize=1)
@@ -15,9 +19,16 @@ def _porter() -> Callable[[str], str]:
     return PorterStemmer().stem  # type: ignore[no-any-return, unused-ignore]
 
 
-@lru_cache(maxsize=65536)
 def stem(word: str) -> str:
-    """Return Porter's stem of `word`, in NLTK's default mode (its extensions on, lower-cased)."""
+    """Return Porter's stem of `word`, in NLTK's default mode (its extensions on, lower-cased).
+
+    A run of more than 200 characters is no word of a language and only becomes lower-case.
+    """
+    return _stem(word) if len(word) <= _LONGEST_WORD else word.lower()
+
+
+@lru_cache(maxsize=65536)
+def _stem(word: str) -> str:
     return _porter()(word)
 
 

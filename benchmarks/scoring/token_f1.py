@@ -12,9 +12,9 @@ from typing import Final
 from benchmarks.datasets.model import Question
 from benchmarks.datasets.words import SINGLE
 from benchmarks.scoring.overlap import mean, multiset_f1, stem_words
-from benchmarks.scoring.refusals import refuses
+from benchmarks.scoring.refusals import declines, refuses
 
-__all__ = ["locomo_f1", "memgallery_f1", "normalise_locomo", "normalise_words", "words_f1"]
+__all__ = ["locomo_f1", "memgallery_f1", "normalise_locomo", "normalise_words", "words_f1", "words_refusal"]
 
 _ARTICLES: Final = re.compile(r"\b(a|an|the|and)\b")
 _ASCII_PUNCTUATION: Final = str.maketrans("", "", string.punctuation)
@@ -73,6 +73,13 @@ def words_f1(question: Question, prediction: str) -> float:
     return _by_category(question.category, gold, said, normalise_words)
 
 
+def words_refusal(question: Question, prediction: str) -> float:
+    """Return `words.refusal.v1`: F1 by words, and for an unanswerable question 1 if the answer declines, else 0."""
+    if not question.answerable:
+        return float(declines(prediction))
+    return _f1(prediction, question.gold, normalise_words)
+
+
 def memgallery_f1(question: Question, prediction: str) -> float:
     """Return `memgallery.f1.v1`, whose punctuation becomes spaces, except a point between digits and "_"."""
     return multiset_f1(stem_words(_normalise_gallery(prediction)), stem_words(_normalise_gallery(question.gold)))
@@ -88,7 +95,7 @@ def _by_category(category: str, gold: str, prediction: str, normalise: Normalise
 
 def _list_f1(gold: str, prediction: str, normalise: Normalise) -> float:
     """Return the mean over the gold's items of the best F1 over the prediction's items."""
-    said = [stem_words(normalise(item)) for item in prediction.split(",")]
+    said = [stem_words(normalise(item)) for item in dict.fromkeys(prediction.split(","))]
     wanted = [stem_words(normalise(item)) for item in gold.split(",")]
     return mean([max(multiset_f1(item, want) for item in said) for want in wanted])
 

@@ -14,10 +14,11 @@ from time import perf_counter
 from typing import Final
 
 from benchmarks.datasets.model import Question
+from benchmarks.scoring.terms import is_han, terms_of
 from contract.answers import Memory
 from evaluation.pipeline.answering.dates import Moment, find_moment, without_dates
 from evaluation.pipeline.answering.model import Answer
-from evaluation.pipeline.answering.passages import Passage, Sentence, is_han, read_passage, terms_of
+from evaluation.pipeline.answering.passages import Passage, Sentence, read_passage
 from evaluation.pipeline.answering.spans import Kind, asks_for_list, kind_of, pick_span
 
 __all__ = ["NOTHING_KNOWN", "OfflineAnswerer"]

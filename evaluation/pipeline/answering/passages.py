@@ -1,26 +1,20 @@
 """Memories taken apart for the offline answerer: date, speaker, sentences and their terms."""
 
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from functools import lru_cache
-from itertools import pairwise
 from typing import Final
 
-from benchmarks.datasets.words import SINGLE
-from benchmarks.scoring.overlap import stem
+from benchmarks.scoring.terms import is_han, terms_of
 from contract.answers import Memory
 from evaluation.pipeline.answering.model import memory_text
-from evaluation.pipeline.answering.stopwords import STOP_CHARACTERS, STOP_WORDS
 
 __all__ = ["Passage", "Sentence", "is_han", "read_passage", "terms_of"]
 
 _DATED: Final = re.compile(r"\[?(\d{4})-(\d{2})-(\d{2})(?:[T ]\d{2}:\d{2}(?::\d{2})?Z?)?\]?:?\s*")
 _SPEAKER: Final = re.compile(r"([^\W\d_][\w .'·-]{0,39}?)\s*[:：]\s*")
 _SENTENCE: Final = re.compile(r"[^.!?。！？\n]+(?:[.!?。！？]+(?![^\s\"'”’)。！？])|[.!?]|\n|$)|[^\s]")
-_WORD: Final = re.compile(rf"[{SINGLE}]+|[^\W_]+(?:['’][^\W_]+)?")
-_HAN: Final = re.compile(f"[{SINGLE}]")
 _MAX_SENTENCES: Final = 60
 
 
@@ -46,29 +40,6 @@ class Passage:
 def read_passage(memory: Memory) -> Passage:
     """Return the memory taken apart; its date is the one it begins with, else its `created_at`."""
     return _passage(memory_text(memory), memory.created_at)
-
-
-def is_han(text: str) -> bool:
-    """Tell whether `text` has a Han, Hiragana, Katakana or Hangul character."""
-    return _HAN.search(text) is not None
-
-
-@lru_cache(maxsize=16384)
-def terms_of(text: str) -> frozenset[str]:
-    """Return the terms of `text` that carry meaning."""
-    return frozenset(_terms(text))
-
-
-def _terms(text: str) -> Iterator[str]:
-    for match in _WORD.finditer(text.lower()):
-        word = match[0]
-        if is_han(word):
-            yield from (char for char in word if char not in STOP_CHARACTERS)
-            yield from (a + b for a, b in pairwise(word) if a not in STOP_CHARACTERS and b not in STOP_CHARACTERS)
-            continue
-        word = re.split(r"['’]", word)[0]
-        if word not in STOP_WORDS:
-            yield stem(word)
 
 
 @lru_cache(maxsize=32768)

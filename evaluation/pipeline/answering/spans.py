@@ -3,8 +3,8 @@
 import re
 from typing import Final, Literal
 
-from evaluation.pipeline.answering.passages import is_han, terms_of
-from evaluation.pipeline.answering.stopwords import STOP_CHARACTERS, STOP_WORDS
+from benchmarks.scoring.stopwords import STOP_CHARACTERS, STOP_WORDS
+from benchmarks.scoring.terms import is_han, terms_of
 
 __all__ = ["Kind", "asks_for_list", "kind_of", "pick_span"]
 
