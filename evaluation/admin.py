@@ -18,9 +18,19 @@ from django.utils.translation import gettext_lazy
 
 from benchmarks.models import Bundle
 from evaluation import gate, reviews, selectors, services
+from evaluation.arms.selectors import arms_of
 from evaluation.models import Job, PublicationReview, QuotaAccount, QuotaEntry, Receipt, Release, Result
 from evaluation.questionadmin import QuestionPages
-from evaluation.releases import compare_baseline, describe_baseline, models_in_settings, open_release
+from evaluation.releases import (
+    check_release,
+    checklist_of,
+    compare_baseline,
+    describe_baseline,
+    discard_draft,
+    draft_release,
+    models_in_settings,
+    open_draft,
+)
 from submissions.decisions import Decision, DecisionCall, DecisionsMixin, ReadOnlyAdmin, actor_of
 from submissions.models import Track
 from submissions.refusals import Refusal
@@ -180,62 +190,125 @@ class ReleaseForm(forms.Form):
     )
 
 
+def _check_release(call: DecisionCall) -> None:
+    check_release(release=call.subject, at=call.at)
+
+
+def _open_release(call: DecisionCall) -> None:
+    open_draft(release=call.subject, actor=call.actor, reason=call.reason, at=call.at)
+
+
+def _discard_release(call: DecisionCall) -> None:
+    discard_draft(release=call.subject, actor=call.actor, reason=call.reason, at=call.at)
+
+
+def _is_draft(release: Release) -> bool:
+    return release.state == Release.State.DRAFT
+
+
 @admin.register(Release)
-class ReleaseAdmin(QuietAdmin):
-    """Releases: opened on a page of their own, never edited."""
+class ReleaseAdmin(DecisionsMixin, QuietAdmin):
+    """Releases: drafted on a page of their own, checked, opened, never edited."""
 
     list_display = ("name", "track", "state", "digest", "opened_at")
     list_filter = ("state", "track")
-    readonly_fields = ("baseline_table", "differences_table")
+    readonly_fields = ("checklist_table", "arms_table", "baseline_table", "differences_table")
     hidden_fields = ("baseline",)
     change_list_template = "evaluation/admin/release_list.html"
+    decisions = (
+        Decision(
+            name="open",
+            label=gettext_lazy("Open the release"),
+            question=gettext_lazy(
+                "Open this release? The checklist runs once more, and what it freezes stays as it is."
+            ),
+            service=_open_release,
+            allows=_is_draft,
+        ),
+        Decision(
+            name="check",
+            label=gettext_lazy("Check again"),
+            question=gettext_lazy("Run the checklist? Each configured model is asked once."),
+            service=_check_release,
+            allows=_is_draft,
+            needs_reason=False,
+        ),
+        Decision(
+            name="discard",
+            label=gettext_lazy("Discard the draft"),
+            question=gettext_lazy("Discard this draft? Its name is free again."),
+            service=_discard_release,
+            allows=_is_draft,
+            is_severe=True,
+        ),
+    )
 
     def get_urls(self) -> list[URLPattern]:
         view = self.admin_site.admin_view(self.open_view)
         return [path("open/", view, name="evaluation_release_open"), *super().get_urls()]
 
     def open_view(self, request: HttpRequest) -> HttpResponse:
-        """Asks for a release's parts and a checklist, then opens it."""
+        """Asks for a release's parts, and leads to the checklist of the draft that they make."""
         if not request.user.has_perm("evaluation.add_release"):
             raise PermissionDenied
         form = ReleaseForm(request.POST or None)
-        if request.method == "POST" and form.is_valid() and self._open(request, form):
-            return HttpResponseRedirect(reverse("admin:evaluation_release_changelist"))
+        if request.method == "POST" and form.is_valid() and (release := self._draft(request, form)):
+            return HttpResponseRedirect(reverse("admin:evaluation_release_change", args=[release.pk]))
         context = {
             **self.admin_site.each_context(request),
             "form": form,
             "bundles": Bundle.objects.all(),
             "models": models_in_settings(),
             "open_releases": Release.objects.filter(state=Release.State.OPEN),
-            "title": _("Open a release"),
+            "title": _("Draft a release"),
             "opts": self.opts,
         }
         return TemplateResponse(request, "evaluation/admin/open_release.html", context)
 
-    def _open(self, request: HttpRequest, form: ReleaseForm) -> bool:
-        fields = form.cleaned_data
+    def decide_view(self, request: HttpRequest, object_id: str, decision: str) -> HttpResponse:
+        """As for every row; where a draft is gone, the list is what comes next."""
+        response = super().decide_view(request, object_id, decision)
+        if response.status_code == 302 and not Release.objects.filter(pk=object_id).exists():
+            return HttpResponseRedirect(reverse("admin:evaluation_release_changelist"))
+        return response
+
+    def _draft(self, request: HttpRequest, form: ReleaseForm) -> Release | None:
+        fields, at = form.cleaned_data, timezone.now()
         try:
-            open_release(
+            release = draft_release(
                 name=fields["name"],
                 track=fields["track"],
                 bundles=list(fields["bundles"]),
                 smoke_bundle=fields["smoke_bundle"],
                 actor=actor_of(request),
-                at=timezone.now(),
+                at=at,
             )
+            check_release(release=release, at=at)
         except Refusal as refusal:
             form.add_error(None, str(refusal.message))
-            return False
-        messages.success(request, _("The release is open."))
-        return True
+            return None
+        messages.success(request, _("The draft is made. It opens once its checklist passes."))
+        return release
+
+    @admin.display(description=gettext_lazy("checklist"))
+    def checklist_table(self, release: Release) -> SafeString:
+        return render_to_string("evaluation/admin/checklist.html", {"checks": checklist_of(release)})
+
+    @admin.display(description=gettext_lazy("reference arms"))
+    def arms_table(self, release: Release) -> SafeString:
+        return render_to_string("evaluation/admin/arms.html", {"arms": arms_of(release)})
 
     @admin.display(description=gettext_lazy("baseline"))
     def baseline_table(self, release: Release) -> SafeString:
-        return render_to_string("evaluation/admin/pairs.html", {"pairs": describe_baseline(release)})
+        """What it froze; of a draft, nothing is frozen yet."""
+        pairs = [] if _is_draft(release) else describe_baseline(release)
+        return render_to_string("evaluation/admin/pairs.html", {"pairs": pairs})
 
     @admin.display(description=gettext_lazy("differences from this installation"))
     def differences_table(self, release: Release) -> SafeString:
-        return render_to_string("evaluation/admin/differences.html", {"differences": compare_baseline(release)})
+        """A draft has frozen nothing that could differ."""
+        differences = [] if _is_draft(release) else compare_baseline(release)
+        return render_to_string("evaluation/admin/differences.html", {"differences": differences})
 
 
 @admin.register(Result)

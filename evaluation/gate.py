@@ -10,12 +10,11 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
 from benchmarks.models import Bundle
+from evaluation.backends import is_same_model
 from evaluation.models import Answer, Item, Job, Judgement, PublicationReview, Release, Result
 from evaluation.pipeline.baseline import RULES_ID
 from evaluation.releases import current_release
 from submissions.models import Version
-
-_DATE: Final = re.compile(r"-\d{4}-?\d{2}-?\d{2}")
 
 TITLES: Final[Mapping[str, str | Promise]] = {
     "mode": _("It is a full evaluation"),
@@ -134,13 +133,8 @@ def _judge_model(job: Job) -> GateCheck:
 
 def _one_model(name: str, models: Iterable[str], expected: str) -> GateCheck:
     found = sorted(set(models))
-    passed = bool(expected) and len(found) == 1 and _is_model(found[0], expected)
+    passed = bool(expected) and len(found) == 1 and is_same_model(found[0], expected)
     return GateCheck(name, passed, ", ".join(model or "–" for model in found) or "–", expected or "–")
-
-
-def _is_model(found: str, expected: str) -> bool:
-    """A service may name the dated form of the model that was asked for: `name-2026-08-01` for `name`."""
-    return found == expected or (found.startswith(expected) and bool(_DATE.fullmatch(found[len(expected) :])))
 
 
 def _contract(job: Job) -> GateCheck:

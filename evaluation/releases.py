@@ -21,6 +21,7 @@ from evaluation.pipeline.baseline import (
     judge_baseline,
     pipeline_code_hash,
 )
+from evaluation.releasechecks import ReleaseCheck, arms_check, failed, read_checks, run_checks
 from submissions.audit import append_event
 from submissions.refusals import Refusal
 
@@ -48,42 +49,113 @@ def build_baseline(*, bundles: Sequence[Bundle], smoke_bundle: Bundle) -> dict[s
     }
 
 
-def open_release(
+def draft_release(
     *, name: str, track: str, bundles: Sequence[Bundle], smoke_bundle: Bundle, actor: str, at: datetime
 ) -> Release:
-    """Freeze the baseline of `track` and open it; the release that was open before is retired.
+    """Name the parts of a release of `track`, which opens once its checklist passes.
 
-    Raises Refusal when the name is taken, when there is no bundle, when two bundles share a name, or when somebody
-    else opens one at the same moment.
+    Raises Refusal when the name is taken, when there is no bundle, and when two bundles share a name.
     """
-    try:
-        return _open(name=name, track=track, bundles=bundles, smoke_bundle=smoke_bundle, actor=actor, at=at)
-    except IntegrityError as error:
-        raise Refusal("try_again", _("Another change came in between. Try again.")) from error
-
-
-@transaction.atomic
-def _open(
-    *, name: str, track: str, bundles: Sequence[Bundle], smoke_bundle: Bundle, actor: str, at: datetime
-) -> Release:
     _check_bundles(bundles)
     if Release.objects.filter(name=name).exists():
         raise Refusal("release_name_taken", _("There is a release of this name already. Choose another name."))
-    baseline = build_baseline(bundles=bundles, smoke_bundle=smoke_bundle)
-    for older in Release.objects.select_for_update().filter(track=track, state=Release.State.OPEN):
-        _retire(older, actor=actor, at=at)
-    release = Release.objects.create(
-        name=name,
-        track=track,
-        state=Release.State.OPEN,
-        smoke_bundle=smoke_bundle,
-        baseline=baseline,
-        digest=canonical_digest(baseline),
-        opened_at=at,
-    )
-    release.bundles.set(bundles)
-    append_event(actor=actor, action="release.opened", subject=release, after={"digest": release.digest}, at=at)
+    try:
+        with transaction.atomic():
+            release = Release.objects.create(name=name, track=track, smoke_bundle=smoke_bundle)
+            release.bundles.set(bundles)
+            after = {"bundles": {bundle.name: bundle.digest for bundle in bundles}}
+            append_event(actor=actor, action="release.drafted", subject=release, after=after, at=at)
+    except IntegrityError as error:
+        raise _try_again() from error
     return release
+
+
+def check_release(*, release: Release, at: datetime) -> list[ReleaseCheck]:
+    """Run the checklist on a draft and keep what it came to. Raises Refusal for a release that is no draft."""
+    _check_draft(release)
+    checks = run_checks(release)
+    release.checks, release.checked_at = [check.as_json() for check in checks], at
+    release.save(update_fields=["checks", "checked_at"])
+    return checks
+
+
+def open_draft(*, release: Release, actor: str, reason: str = "", at: datetime) -> Release:
+    """Run the checklist, freeze the baseline and open the draft; the release that was open before is retired.
+
+    Raises Refusal when a check fails, when the release is no draft, and when somebody else opens one at the same
+    moment.
+    """
+    wrong = failed(check_release(release=release, at=at))
+    if wrong:
+        first = wrong[0]
+        message = _("The release stays closed: %(sentence)s %(advice)s") % {
+            "sentence": first.sentence,
+            "advice": first.advice,
+        }
+        raise Refusal("release_checks_failed", message, details={"failed": [check.code for check in wrong]})
+    baseline = build_baseline(bundles=list(release.bundles.all()), smoke_bundle=release.smoke_bundle)
+    try:
+        return _open(release, baseline, actor=actor, reason=reason, at=at)
+    except IntegrityError as error:
+        raise _try_again() from error
+
+
+def discard_draft(*, release: Release, actor: str, reason: str, at: datetime) -> None:
+    """Remove a draft; its name is free again. Raises Refusal for a release that is no draft."""
+    _check_draft(release)
+    with transaction.atomic():
+        append_event(
+            actor=actor,
+            action="release.discarded",
+            subject=release,
+            reason=reason,
+            before={"name": release.name},
+            at=at,
+        )
+        release.delete()
+
+
+def open_release(
+    *, name: str, track: str, bundles: Sequence[Bundle], smoke_bundle: Bundle, actor: str, at: datetime
+) -> Release:
+    """Draft a release and open it at once; nothing stays of one that its checklist keeps closed.
+
+    Raises Refusal as `draft_release` and `open_draft` do.
+    """
+    release = draft_release(name=name, track=track, bundles=bundles, smoke_bundle=smoke_bundle, actor=actor, at=at)
+    try:
+        return open_draft(release=release, actor=actor, at=at)
+    except Refusal as refusal:
+        discard_draft(release=release, actor=actor, reason=refusal.code, at=at)
+        raise
+
+
+@transaction.atomic
+def _open(release: Release, baseline: dict[str, Any], *, actor: str, reason: str, at: datetime) -> Release:
+    _check_draft(Release.objects.select_for_update().get(pk=release.pk))
+    for older in Release.objects.select_for_update().filter(track=release.track, state=Release.State.OPEN):
+        _retire(older, actor=actor, at=at)
+    release.state, release.opened_at = Release.State.OPEN, at
+    release.baseline, release.digest = baseline, canonical_digest(baseline)
+    release.save(update_fields=["state", "opened_at", "baseline", "digest"])
+    after = {"digest": release.digest, "checks": [check["code"] for check in release.checks]}
+    append_event(actor=actor, action="release.opened", subject=release, reason=reason, after=after, at=at)
+    return release
+
+
+def checklist_of(release: Release) -> list[ReleaseCheck]:
+    """The checklist as it was kept, with the reference arms as they stand now."""
+    kept = [check for check in read_checks(release.checks) if not check.code.startswith("arms_")]
+    return [*kept, arms_check(release)]
+
+
+def _check_draft(release: Release) -> None:
+    if release.state != Release.State.DRAFT:
+        raise Refusal("release_not_draft", _("This release is no draft any more. What it froze stays as it is."))
+
+
+def _try_again() -> Refusal:
+    return Refusal("try_again", _("Another change came in between. Try again."))
 
 
 def current_release(track: str) -> Release | None:

@@ -85,6 +85,7 @@ DECISIONS = {
     "submissions/outboxmail": "send-again",
     "evaluation/job": "cancel",
     "evaluation/publicationreview": "return",
+    "evaluation/release": "open",
     "leaderboard/board": "publish",
     "leaderboard/entry": "withdraw",
 }

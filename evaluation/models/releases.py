@@ -32,6 +32,8 @@ class Release(models.Model):
         ),
     )
     digest = models.CharField(_("digest"), max_length=64, blank=True)
+    checks = models.JSONField(_("checklist"), default=list, editable=False)
+    checked_at = models.DateTimeField(_("checked"), null=True, blank=True)
     created_at = models.DateTimeField(_("created"), auto_now_add=True)
     opened_at = models.DateTimeField(_("opened"), null=True, blank=True)
 

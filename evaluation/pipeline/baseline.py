@@ -2,7 +2,7 @@
 
 import hashlib
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any, Final
@@ -23,6 +23,7 @@ __all__ = [
     "answer_baseline",
     "arms_code_hash",
     "canonical_digest",
+    "changed_code_files",
     "code_files",
     "contract_code_hash",
     "judge_baseline",
@@ -67,10 +68,15 @@ def canonical_digest(value: Any) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-@cache
 def pipeline_code_hash() -> str:
     """SHA-256 over the names and bytes of the files that decide a score; read once, like the modules themselves."""
-    return _hash_files(code_files())
+    return _digest_of(_code_hashes())
+
+
+def changed_code_files() -> list[str]:
+    """Names of those files that are other ones on disk now than when this process read them."""
+    then, now = _code_hashes(), _hashes(code_files())
+    return sorted(name for name in then.keys() | now.keys() if then.get(name) != now.get(name))
 
 
 def arms_code_hash() -> str:
@@ -122,9 +128,22 @@ def judge_baseline(*, base_url: str, model: str) -> dict[str, Any]:
     }
 
 
+@cache
+def _code_hashes() -> Mapping[str, str]:
+    return _hashes(code_files())
+
+
 def _hash_files(paths: Iterable[Path]) -> str:
+    return _digest_of(_hashes(paths))
+
+
+def _hashes(paths: Iterable[Path]) -> dict[str, str]:
+    """SHA-256 of each file, by its name in the project."""
+    return {path.relative_to(PROJECT).as_posix(): hashlib.sha256(path.read_bytes()).hexdigest() for path in paths}
+
+
+def _digest_of(hashes: Mapping[str, str]) -> str:
     digest = hashlib.sha256()
-    for path in paths:
-        content = hashlib.sha256(path.read_bytes()).hexdigest()
-        digest.update(f"{path.relative_to(PROJECT).as_posix()} {content}\n".encode())
+    for name, content in hashes.items():
+        digest.update(f"{name} {content}\n".encode())
     return digest.hexdigest()

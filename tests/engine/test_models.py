@@ -34,7 +34,11 @@ def judge(settings: Any) -> Iterator[LoopbackModel]:
 
 @pytest.fixture
 def model_job(transactional_db: None, answerer: LoopbackModel, judge: LoopbackModel, memory: Memory, tmp_path: Path):
-    return make_job(open_test_release(write_bundle(tmp_path / "talks")), make_version(memory.url))
+    release = open_test_release(write_bundle(tmp_path / "talks"))
+    assert (answerer.calls, judge.calls) == (1, 1), "the checklist asks each of them before the release opens"
+    answerer.requests.clear()
+    judge.requests.clear()
+    return make_job(release, make_version(memory.url))
 
 
 def run(job: Job, *, slices: int = 40) -> Job:

@@ -104,6 +104,9 @@ def test_a_release_is_opened_with_its_checklist(organizer: Client, release: Rele
     path = "/en/admin/evaluation/release/open/"
     assert organizer.get(path).status_code == 200
     assert organizer.post(path, opening(release)).status_code == 302
+    draft = Release.objects.get(name="textual-2")
+    assert draft.state == "draft"
+    organizer.post(f"/en/admin/evaluation/release/{draft.pk}/decide/open/", {"reason": "All checks pass."})
     assert builders.release_of().name == "textual-2"
     assert AuditEvent.objects.filter(action="release.opened").first().actor == "organizer:ada"
 
