@@ -16,10 +16,18 @@ _TOKEN_BYTES: Final = 16
 _SPLIT: Final = "\u200b"
 # Tokens by which chat templates mark turns, and names of roles at the start of a line.
 _TEMPLATE: Final = re.compile(
-    r"<\||\|>|\[/?INST\]|<</?SYS>>|</?s>|<(?:start|end)_of_turn>|</?think>|^\s*(?:system|assistant|user|human)\s*[:：]"
-    r"|^\s*#{2,}\s*(?:instruction|system|response)",
+    r"<[|｜]|[|｜]>|\[/?INST\]|<</?SYS>>|</?s>|<(?:bos|eos|pad|unk|sop)>|<(?:start|end)_of_turn>|\[gMASK\]"
+    r"|</?(?:think|tool_call|tool_response|final_answer)>"
+    r"|^[ \t]*(?:system|assistant|user|human|developer|系统|助手|用户)[ \t]*[:：]"
+    r"|^[ \t]*#{2,}[ \t]*(?:instruction|system|response|指令|系统)|(?:BEGIN|END)[ \t]+DATA",
     re.IGNORECASE | re.MULTILINE,
 )
+# What a reader doesn't see: bidirectional controls, characters without width, and tags.
+_UNSEEN: Final = re.compile(
+    "[\u061c\u200b\u200e\u200f\u202a-\u202e\u2060-\u2064\u2066-\u206f\ufeff\U000e0000-\U000e007f]"
+)
+_BREAKS: Final = re.compile("\r\n?|[\x0b\x0c\x1c-\x1e\x85\u2028\u2029]")
+_LONE: Final = re.compile("[\ud800-\udfff]")
 
 
 def fence_token(key: bytes, *parts: str) -> str:
@@ -31,8 +39,10 @@ def fence_token(key: bytes, *parts: str) -> str:
 def neutralise(text: str, token: str) -> str:
     """Return a copy of `text` for a prompt, whose chat-template tokens and fence token are broken up.
 
-    Only the prompt's copy is changed, by zero-width spaces; evidence keeps the original.
+    Only the prompt's copy is changed, by zero-width spaces, and what nobody sees is left out of it; evidence keeps the
+    original.
     """
+    text = _LONE.sub("\ufffd", _BREAKS.sub("\n", _UNSEEN.sub("", text)))
     text = _TEMPLATE.sub(lambda match: f"{match[0][:-1]}{_SPLIT}{match[0][-1]}", text)
     return text.replace(token, f"{token[:8]}{_SPLIT}{token[8:]}")
 

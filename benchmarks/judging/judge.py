@@ -1,107 +1,77 @@
-"""A yes/no judge by a chat model for free-text questions (`yesno.judge.v1`).
+"""Yes-or-no judges of a free answer beside a reference: one call, correct or incorrect.
 
-Source: the public description of LongMemEval's judge, whose rules by kind of question it follows in words of its
-own. The judge sees question, reference and answer; never a memory, a system's name or another vote.
+Sources: the public descriptions of LongMemEval's judge and of PersonaMem's generative evaluation, whose rules they
+follow in words of their own.
 """
 
-import re
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Final
 
 from benchmarks.datasets.model import Question
-from benchmarks.judging.chat import ChatMessage, ChatModel, ChatReply
-from benchmarks.judging.faults import ModelFault
-from benchmarks.judging.fence import fence_token, fenced, neutralise
-from benchmarks.judging.prompt_files import fill_prompt, hash_prompts
-from benchmarks.judging.verdict import VERDICT_SCHEMA, Judgement, Vote, read_verdict
+from benchmarks.judging.call import CallJudge, Finding, Task, prompt_hashes, says_nothing
+from benchmarks.judging.rules import RuleJudge
+from benchmarks.judging.verdict import VERDICT_SCHEMA, Judgement, read_verdict
 
-__all__ = ["ChatJudge", "prompt_hashes", "says_nothing"]
+__all__ = ["ChatJudge", "LongMemEvalJudge", "PersonaMemJudge", "prompt_hashes", "says_nothing"]
 
-_PROMPTS: Final = Path(__file__).parent / "prompts"
-_MAX_ANSWER: Final = 2000
 _RULE_BY_CAPABILITY: Final[Mapping[str, str]] = {"C": "rule_time", "D": "rule_update", "E": "rule_preference"}
-# Openings that judges with a reference are known to take for right answers (arXiv 2507.08794).
-_OPENERS: Final = re.compile(
-    r"(?:thought process|reasoning|solution|(?:final )?answer|explanation"
-    r"|let'?s (?:think|solve)(?: (?:about )?(?:this|it)(?: problem)?)?(?: step by step)?"
-    r"|解|答|答案|解答|解析|思考过程|推理过程)\W*",
-    re.IGNORECASE,
-)
+_RULE_BY_TYPE: Final[Mapping[str, str]] = {
+    "temporal-reasoning": "rule_time",
+    "knowledge-update": "rule_update",
+    "single-session-preference": "rule_preference",
+}
 
 
-def prompt_hashes() -> Mapping[str, str]:
-    """Return the hex SHA-256 of each of the judge's prompt files, by file name."""
-    return hash_prompts(_PROMPTS)
-
-
-def says_nothing(answer: str) -> bool:
-    """Tell whether an answer has no word or is only the opening of one, which no judge needs to see."""
-    return not any(char.isalnum() for char in answer) or _OPENERS.fullmatch(answer.strip()) is not None
-
-
-class ChatJudge:
-    """A Judge over a chat model. `fence_key` is the run's secret, so that a replay builds the same prompts."""
+class ChatJudge(CallJudge):
+    """`yesno.judge.v1`: the rule goes by the question's capability."""
 
     id = "yesno.judge.v1"
 
-    def __init__(self, model: ChatModel, fence_key: bytes) -> None:
-        self._model = model
-        self._key = fence_key
-
-    async def judge(self, question: Question, answer: str) -> Judgement:
-        """Return a judgement of one vote; raises ModelFault when the model gave no verdict twice."""
-        if says_nothing(answer):
-            return Judgement(score=0.0, verdict="incorrect", reason="", method="rule")
-        vote = await self._vote(self._prompt(question, answer))
-        return Judgement(
-            score=vote.score,
-            verdict=vote.verdict,
-            reason=vote.reason,
-            method="judge",
-            votes=(vote,),
-            model=vote.model,
-            prompt_tokens=vote.prompt_tokens,
-            completion_tokens=vote.completion_tokens,
-            latency_ms=vote.latency_ms,
-        )
-
-    async def _vote(self, prompt: list[ChatMessage]) -> Vote:
-        """Ask once, and once more where the reply was no verdict."""
-        reply = await self._model.complete(prompt, schema=VERDICT_SCHEMA)
-        try:
-            return _vote(reply)
-        except ModelFault:
-            repair = ChatMessage("user", fill_prompt(_PROMPTS, "repair"))
-            again = [*prompt, ChatMessage("assistant", reply.text), repair]
-            return _vote(await self._model.complete(again, schema=VERDICT_SCHEMA))
-
-    def _prompt(self, question: Question, answer: str) -> list[ChatMessage]:
-        token = fence_token(self._key, "judge", question.key)
-        data = {
-            "question": question.query,
-            "reference": question.gold,
-            "answer": neutralise(answer[:_MAX_ANSWER], token),
-        }
-        system = fill_prompt(_PROMPTS, "system", token=token, rule=fill_prompt(_PROMPTS, _rule_name(question)))
-        return [ChatMessage("system", system), ChatMessage("user", fenced(data, token))]
+    @classmethod
+    def task(cls, question: Question) -> Task:
+        """See CallJudge."""
+        return _yes_no(question, _RULE_BY_CAPABILITY.get(question.capability, "rule_default"))
 
 
-def _rule_name(question: Question) -> str:
-    if not question.answerable:
-        return "rule_refusal"
-    return _RULE_BY_CAPABILITY.get(question.capability, "rule_default")
+class LongMemEvalJudge(CallJudge):
+    """`longmemeval.judge.v1`: the rule goes by the question's type, and over it by whether it can be answered."""
+
+    id = "longmemeval.judge.v1"
+
+    @classmethod
+    def task(cls, question: Question) -> Task:
+        """See CallJudge."""
+        return _yes_no(question, _RULE_BY_TYPE.get(question.category, "rule_default"))
 
 
-def _vote(reply: ChatReply) -> Vote:
-    verdict, reason = read_verdict(reply.text)
-    return Vote(
-        verdict=verdict,
-        score=float(verdict == "correct"),
-        reason=reason,
-        model=reply.model,
-        prompt_sha256=reply.prompt_sha256,
-        prompt_tokens=reply.prompt_tokens,
-        completion_tokens=reply.completion_tokens,
-        latency_ms=reply.latency_ms,
+class PersonaMemJudge(CallJudge):
+    """`personamem.judge.v1`: a free reply is held against the right option; a choice needs no model."""
+
+    id = "personamem.judge.v1"
+
+    @classmethod
+    def ruling(cls, question: Question, answer: str) -> Judgement | None:
+        """Return the judgement of a choice by `personamem.mcq.v1`, and of a reply that says nothing."""
+        if question.options:
+            return RuleJudge("personamem.mcq.v1").decide(question, answer)
+        return super().ruling(question, answer)
+
+    @classmethod
+    def task(cls, question: Question) -> Task:
+        """See CallJudge."""
+        return _yes_no(question, "rule_persona")
+
+
+def _yes_no(question: Question, rule: str) -> Task:
+    return Task(
+        system="system",
+        rule=rule if question.answerable else "rule_refusal",
+        data={"reference": question.gold},
+        schema=VERDICT_SCHEMA,
+        read=_read,
     )
+
+
+def _read(text: str) -> Finding:
+    verdict, reason = read_verdict(text)
+    return Finding(verdict, float(verdict == "correct"), reason)

@@ -1,12 +1,14 @@
 """The judges that ask a chat model, by id with version."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Final
 
-from benchmarks.judging.chat import ChatModel
-from benchmarks.judging.judge import ChatJudge
-from benchmarks.judging.verdict import Judge
+from benchmarks.judging.call import CallJudge
+from benchmarks.judging.graded import AtmJudge, BeamJudge, ClBenchJudge
+from benchmarks.judging.judge import ChatJudge, LongMemEvalJudge, PersonaMemJudge
 
 __all__ = ["JUDGES"]
 
-JUDGES: Final[Mapping[str, Callable[[ChatModel, bytes], Judge]]] = {ChatJudge.id: ChatJudge}
+JUDGES: Final[Mapping[str, type[CallJudge]]] = {
+    judge.id: judge for judge in (ChatJudge, LongMemEvalJudge, PersonaMemJudge, BeamJudge, ClBenchJudge, AtmJudge)
+}

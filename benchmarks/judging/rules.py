@@ -1,7 +1,7 @@
 """The judge that needs no model: it scores by the question's metric."""
 
 from benchmarks.datasets.model import Question
-from benchmarks.judging.verdict import Judgement, Verdict
+from benchmarks.judging.verdict import Judgement, verdict_of
 from benchmarks.scoring.registry import METRICS
 
 __all__ = ["RuleJudge"]
@@ -22,10 +22,4 @@ class RuleJudge:
         """Return the same judgement outside an event loop; its reason is the measure beside the score, if any."""
         score, beside = self._metric.compute(question, answer), self._metric.beside
         reason = f"{beside(question, answer):.4f}" if beside else ""
-        return Judgement(score=score, verdict=_verdict(score), reason=reason, method="rule")
-
-
-def _verdict(score: float) -> Verdict:
-    if score >= 1:
-        return "correct"
-    return "graded" if score > 0 else "incorrect"
+        return Judgement(score=score, verdict=verdict_of(score), reason=reason, method="rule")

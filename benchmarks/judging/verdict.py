@@ -11,7 +11,17 @@ from benchmarks.datasets.model import Question
 from benchmarks.judging.faults import ModelFault
 from contract.words import gettext_noop
 
-__all__ = ["VERDICT_SCHEMA", "Judge", "Judgement", "Verdict", "Vote", "read_reply", "read_verdict"]
+__all__ = [
+    "VERDICT_SCHEMA",
+    "Judge",
+    "Judgement",
+    "Verdict",
+    "Vote",
+    "malformed_verdict",
+    "read_reply",
+    "read_verdict",
+    "verdict_of",
+]
 
 Verdict = Literal["correct", "incorrect", "graded"]
 MAX_REASON: Final = 1000
@@ -30,7 +40,11 @@ _CODE_BLOCK: Final = re.compile(r"\s*```(?:json)?\s*\n(.*?)\n?\s*```\s*", re.DOT
 
 @dataclass(frozen=True, slots=True)
 class Vote:
-    """One judge call: its verdict, score from 0 to 1, reason, and what the model reported of the call."""
+    """One judge call: its verdict, score from 0 to 1, reason, and what the model reported of the call.
+
+    `items` are the scores of a rubric's items in the rubric's order, where the judge scores by one; for an order of
+    events, the places of those that the answer names, with -1 for one that isn't among them.
+    """
 
     verdict: Verdict
     score: float
@@ -40,6 +54,7 @@ class Vote:
     prompt_tokens: int
     completion_tokens: int
     latency_ms: float
+    items: tuple[float, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,9 +96,21 @@ def read_verdict(text: str) -> tuple[Verdict, str]:
     try:
         reply = msgspec.json.decode(read_reply(text), type=_Reply)
     except (msgspec.DecodeError, UnicodeError) as error:
-        message = gettext_noop("Expected a verdict as JSON from the judge, got: %(got)s")
-        raise ModelFault("verdict_malformed", message, got=text[:200]) from error
+        raise malformed_verdict(text) from error
     return reply.verdict, reply.reason[:MAX_REASON]
+
+
+def verdict_of(score: float) -> Verdict:
+    """Return the verdict that goes with a score from 0 to 1."""
+    if score >= 1:
+        return "correct"
+    return "graded" if score > 0 else "incorrect"
+
+
+def malformed_verdict(text: str) -> ModelFault:
+    """The fault of a judge's reply that is no verdict."""
+    message = gettext_noop("Expected a verdict as JSON from the judge, got: %(got)s")
+    return ModelFault("verdict_malformed", message, got=text[:200])
 
 
 def read_reply(text: str) -> bytes:
