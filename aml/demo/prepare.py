@@ -10,7 +10,8 @@ from django.utils import timezone
 
 from benchmarks.models import Bundle
 from benchmarks.services import register_bundle, register_own_suites
-from evaluation.models import Release
+from evaluation.arms.running import run_arm
+from evaluation.models import ArmRun, Release
 from evaluation.releases import open_release
 from submissions.models import Cycle, Prize, Track
 
@@ -75,3 +76,8 @@ def open_demo_release(folder: Path | None, dataset: str) -> Release:
         actor=ACTOR,
         at=timezone.now(),
     )
+
+
+def run_reference_arms(release: Release) -> list[ArmRun]:
+    """What no memory, full context, BM25 and the evidence come to under the release, as its boards show it."""
+    return [run_arm(release=release, arm=arm, actor=ACTOR) for arm in ArmRun.Arm.values]

@@ -99,16 +99,24 @@ class Traveller:
 
     def run(self, mode: str, progress: Progress) -> Job:
         """Start a smoke test or a full evaluation, watch it to its end, and return it."""
-        body: dict[str, Any] = {"version": self.version, "track": Track.TEXTUAL, "run_label": f"demo-{mode}"}
+        self.start(mode, label=f"demo-{mode}")
+        return self.finish(progress)
+
+    def start(self, mode: str, *, label: str) -> None:
+        """Start a smoke test or a full evaluation; `label` names it among the key's runs."""
+        body: dict[str, Any] = {"version": self.version, "track": Track.TEXTUAL, "run_label": label}
         if mode == Job.Mode.FULL:
             version = Version.objects.get(pk=self.version)
             body["checklist"] = dict.fromkeys(checklist_for(version), True)
         started = self._call("POST", "/smoke-tests" if mode == Job.Mode.SMOKE else "/eval-jobs", json=body)
         self.last_run = started["id"]
-        ended = self._watch(started["id"], progress)
+
+    def finish(self, progress: Progress) -> Job:
+        """Watch the run that was started last to its end, and return it."""
+        ended = self._watch(self.last_run, progress)
         if ended["state"] != Job.State.SUCCEEDED:
             why = explain(ended["failure"]) if ended["failure"] else ""
-            raise RoadBlocked(f"The {mode} evaluation {ended['state']}. {why}")
+            raise RoadBlocked(f"The {ended['mode']} evaluation {ended['state']}. {why}")
         return Job.objects.get(pk=ended["id"])
 
     def result(self, job: Job) -> dict[str, Any]:

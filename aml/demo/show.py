@@ -165,6 +165,9 @@ def _walk(plan: Plan, facts: Facts, cycle: Cycle, worker: Program, screen: Scree
         job = _evaluate(Job.Mode.FULL, traveller, facts, screen)
     wall_s = time.monotonic() - started
     check_counts(job)
+    with screen.step("Run the reference arms"):
+        arms = prepare.run_reference_arms(job.release)
+        screen.note(", ".join(f"{arm.arm} {100 * (arm.overall or 0):.2f}" for arm in arms))
     with screen.step("Review the result and publish the board"):
         board, snapshot = publish(job)
         screen.note(f"snapshot {snapshot.number}, {snapshot.digest[:12]}")
