@@ -22,7 +22,7 @@ TITLES: Final[Mapping[str, str | Promise]] = {
     "answer_model": _("Answer model"),
     "judge_model": _("Judge model"),
     "contract": _("Evaluation contract"),
-    "code": _("Pipeline code"),
+    "code": _("Pipeline code and prompts"),
     "bundles": _("Dataset bundles"),
     "counts": _("Question counts"),
     "results": _("No result is missing or double"),

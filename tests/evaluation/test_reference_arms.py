@@ -1,5 +1,6 @@
 """Reference arms: what each one remembers, and that a release's arms give the same numbers however they are run."""
 
+import socket
 from pathlib import Path
 from typing import Any
 
@@ -12,11 +13,15 @@ from benchmarks.services import register_own_suites
 from evaluation.arms import running
 from evaluation.arms.running import run_arm
 from evaluation.arms.selectors import arms_of, scores_of
+from evaluation.faults import PlatformFault
 from evaluation.models import ArmItem, ArmRun, Release
 from evaluation.pipeline.arms import ARMS, context_tokens, open_arm
+from evaluation.pipeline.items import ModelRetry
 from evaluation.releases import open_release
 from submissions.models import AuditEvent
 from submissions.refusals import Refusal
+from tests.evaluation import builders
+from tests.loopback_model import MODEL_NAME, loopback_model
 
 pytestmark = pytest.mark.django_db
 
@@ -136,3 +141,44 @@ def test_a_dataset_that_changed_stops_an_arm_and_names_the_file(hearth: Release,
     with pytest.raises(CommandError, match=r"hearth\.json: expected SHA-256"):
         call_command("run_arms", "hearth-1", arm=["bm25"])
     assert ArmRun.objects.get().failure_code == "dataset_changed"
+
+
+def test_arms_ask_the_releases_models_and_go_on_when_a_model_is_back(tmp_path: Path, settings: Any) -> None:
+    quick = ModelRetry(attempts=2, first_s=0.05, longest_s=0.1)
+    with loopback_model() as server:
+        settings.AML_ANSWER_BASE_URL, settings.AML_ANSWER_MODEL = server.base_url, MODEL_NAME
+        settings.AML_JUDGE_BASE_URL, settings.AML_JUDGE_MODEL = server.base_url, MODEL_NAME
+        release = builders.make_release(tmp_path / "talks")
+        for mode, code in (("http_500", "model_status"), ("http_401", "model_status"), ("prose", "answer_malformed")):
+            server.mode = mode
+            with pytest.raises(PlatformFault, match=code):
+                run(release, "bm25", retry=quick)
+            assert (ArmRun.objects.get().state, ArmRun.objects.get().failure_code) == ("failed", code)
+        server.mode = "ok"
+        first = run(release, "bm25", retry=quick)
+        asked = server.calls
+        again = run(release, "bm25", again=True)
+    assert (first.number, again.number, first.digest) == (1, 2, again.digest)
+    assert server.calls - asked == 2 * first.n
+    item = first.items.first()
+    assert (item.model, item.memories > 0, item.context_tokens > 0) == (MODEL_NAME, True, True)
+
+
+def test_arms_open_no_connection(hearth: Release, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*args: object) -> None:
+        raise AssertionError("an arm went out")
+
+    monkeypatch.setattr(socket.socket, "connect", refuse)
+    assert [run(hearth, arm).n for arm in reversed(ARMS)] == [120] * 4
+
+
+def test_a_run_that_another_process_works_on_is_left_to_it(hearth: Release) -> None:
+    def meet(done: int, total: int) -> None:
+        if done == 64:
+            run(hearth, "bm25")
+
+    with pytest.raises(Refusal) as refused:
+        run(hearth, "bm25", watch=meet)
+    assert refused.value.code == "arm_runs_already"
+    done = ArmRun.objects.get()
+    assert (done.state, done.items.count()) == ("succeeded", 120)
