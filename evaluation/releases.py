@@ -132,7 +132,8 @@ def open_release(
 
 @transaction.atomic
 def _open(release: Release, baseline: dict[str, Any], *, actor: str, reason: str, at: datetime) -> Release:
-    _check_draft(Release.objects.select_for_update().get(pk=release.pk))
+    release = Release.objects.select_for_update().get(pk=release.pk)
+    _check_draft(release)
     for older in Release.objects.select_for_update().filter(track=release.track, state=Release.State.OPEN):
         _retire(older, actor=actor, at=at)
     release.state, release.opened_at = Release.State.OPEN, at
