@@ -15,7 +15,7 @@ from evaluation.evidence.reading import MemoryReader
 from evaluation.lease import Lease, fence
 from evaluation.models import Answer, Item, Job, Judgement
 from evaluation.pipeline.answering.model import Answer as AnswerFacts
-from evaluation.pipeline.items import item_key
+from evaluation.pipeline.items import by_asking
 from evaluation.pipeline.ports import Clock, Fault, ItemOutcome, PendingItem
 from evaluation.progress import Progress
 from evaluation.suites import JobSuite
@@ -49,7 +49,7 @@ class _Row:
 
     pk: int
     ordinal: int
-    question_key: str
+    asking: tuple[str, int]
     attempts: int
     memories: tuple[Memory, ...] = ()
     answer: str = ""
@@ -69,14 +69,13 @@ class ItemLedger:
         """Yield the items that are due, scope by scope, reading a hundred at a time."""
         for scope in suite.scopes():
             dataset = scope.part.bundle.name
-            questions = {item_key(dataset, question): question for question in scope.scope.questions}
+            questions = by_asking(dataset, scope.scope.questions)
             after = -1
             while found := await self._thread.run(self._read, scope.ordinal, after, clock()):
                 for item in found:
                     after = item.ordinal
-                    yield PendingItem(
-                        item.pk, dataset, questions[item.question_key], item.attempts, item.memories, item.answer
-                    )
+                    question = questions[item.asking]
+                    yield PendingItem(item.pk, dataset, question, item.attempts, item.memories, item.answer)
 
     async def record(self, outcomes: Sequence[ItemOutcome]) -> None:
         """Keep what a batch of items came to. Raises LeaseLost."""
@@ -93,7 +92,7 @@ class ItemLedger:
         return [self._row(item) for item in items]
 
     def _row(self, item: Item) -> "_Row":
-        row = _Row(item.pk, item.ordinal, item.question_key, item.attempts)
+        row = _Row(item.pk, item.ordinal, (item.question_key, item.step), item.attempts)
         if self._step is ANSWERING:
             return replace(row, memories=self._memories.of(item))
         return replace(row, answer=item.answer.text)

@@ -9,7 +9,7 @@ from django.db.models import Sum
 from evaluation.lease import Lease, fence
 from evaluation.models import Item, Job, Scope, StageProgress
 from evaluation.pipeline.items import item_key
-from evaluation.pipeline.plan import count_events
+from evaluation.pipeline.plan import count_events, search_ordinals
 from evaluation.suites import JobSuite, SuiteScope
 
 __all__ = ["is_prepared", "prepare"]
@@ -48,13 +48,14 @@ def _make_scope(job: Job, suite: JobSuite, scope: SuiteScope, adds: int, searche
         Item(
             job=job,
             scope=row,
-            ordinal=adds + number,
+            ordinal=ordinal,
             question_key=item_key(row.bundle, question),
+            step=question.step,
             category=question.category,
             capability=question.capability,
             answerable=question.answerable,
         )
-        for number, question in enumerate(scope.scope.questions)
+        for ordinal, question in zip(search_ordinals(scope.scope), scope.scope.questions, strict=True)
     )
 
 

@@ -1,6 +1,6 @@
 """What a dataset holds, whatever file it came from: scopes of sessions of turns, and the questions about them."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final, Literal
 
@@ -48,6 +48,7 @@ class Question:
     turns that exist in the scope. `kind` says how an answer looks (free, single_choice, multi_select, ordering).
     An unanswerable question wants a refusal. `rubric` lists what a right answer must hold, where the dataset scores by
     such a list. `asked_at_ms` is when the question is asked, Unix time in ms, None where the source doesn't say.
+    A question that is asked again later has the same key and the next `step`.
     """
 
     key: str
@@ -61,15 +62,36 @@ class Question:
     answerable: bool = True
     rubric: tuple[str, ...] = ()
     asked_at_ms: int | None = None
+    step: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """One user's conversation: everything that is written for a user id, and what is asked of it afterwards."""
+    """One user's conversation: everything that is written for a user id, and what is asked of it.
+
+    Without `asked_after` all questions are asked when everything is written. Otherwise it holds, for each question, the
+    number of sessions that are written before it is asked, in ascending order.
+    """
 
     key: str
     sessions: tuple[Session, ...]
     questions: tuple[Question, ...]
+    asked_after: tuple[int, ...] = ()
+
+    def in_order(self) -> Iterator[Session | Question]:
+        """Yield sessions and questions in the order in which they are written and asked."""
+        after = self.asked_after or (len(self.sessions),) * len(self.questions)
+        asked = 0
+        for written in range(len(self.sessions) + 1):
+            while asked < len(self.questions) and after[asked] <= written:
+                yield self.questions[asked]
+                asked += 1
+            yield from self.sessions[written : written + 1]
+
+    def written_before(self, question: Question) -> tuple[Session, ...]:
+        """The sessions that are written when `question`, one of this scope's, is asked."""
+        after = dict(zip(((each.key, each.step) for each in self.questions), self.asked_after, strict=False))
+        return self.sessions[: after.get((question.key, question.step), len(self.sessions))]
 
 
 class DatasetError(ValueError):

@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from hashlib import sha256
-from itertools import islice
+from itertools import groupby, islice
 from math import fsum
 from typing import Any, Final
 
@@ -36,6 +36,7 @@ from evaluation.pipeline.items import (
     ModelRetry,
     Workbench,
     answer_with,
+    by_asking,
     item_key,
     score_with,
 )
@@ -146,16 +147,20 @@ def _waiting(run: ArmRun) -> Iterator[_Asked]:
     for bundle in _bundles(run.release):
         for scope in scopes_of(bundle):
             kept = set(
-                run.items.filter(bundle=bundle.name, scope_key=scope.key)
-                .order_by()
-                .values_list("question_key", flat=True)
+                run.items.filter(bundle=bundle.name, scope_key=scope.key).order_by().values_list("question_key", "step")
             )
-            todo = [question for question in scope.questions if item_key(bundle.name, question) not in kept]
-            if not todo:
-                continue
-            recall = open_arm(run.arm, scope, top_k=int(limits["top_k"]), token_budget=int(answer["token_budget"]))
-            for question in todo:
-                yield _Asked(bundle.name, scope.key, question, recall(question))
+            asked = by_asking(bundle.name, scope.questions)
+            todo = [question for asking, question in asked.items() if asking not in kept]
+            # an arm remembers what a participant has been sent by then, which grows while a streaming scope is asked
+            for sessions, questions in groupby(todo, scope.written_before):
+                recall = open_arm(
+                    run.arm,
+                    replace(scope, sessions=sessions),
+                    top_k=int(limits["top_k"]),
+                    token_budget=int(answer["token_budget"]),
+                )
+                for question in questions:
+                    yield _Asked(bundle.name, scope.key, question, recall(question))
 
 
 def _bundles(release: Release) -> list[Bundle]:
@@ -217,6 +222,7 @@ class _Models:
             bundle=one.bundle,
             scope_key=one.scope,
             question_key=one.key,
+            step=one.question.step,
             category=one.question.category,
             capability=one.question.capability,
             answerable=one.question.answerable,

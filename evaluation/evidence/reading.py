@@ -22,6 +22,7 @@ from evaluation.evidence.segments import (
 )
 from evaluation.ledger import unpack_memories
 from evaluation.models import Item, Job, ResponseBody, Retrieval, Scope, Segment
+from evaluation.pipeline.items import by_asking
 from evaluation.suites import JobSuite
 
 __all__ = ["EvidenceMissing", "ItemEvidence", "MemoryReader", "Record", "check_chain", "open_item", "read_run"]
@@ -171,9 +172,9 @@ def _sealed(scope: Scope, segment: Segment) -> Iterator[Record]:
 
 
 def _unsealed(scope: Scope, questions: tuple[Question, ...]) -> Iterator[Record]:
-    asked = {f"{scope.bundle}/{question.key}": question for question in questions}
+    asked = by_asking(scope.bundle, questions)
     for item in Item.objects.filter(scope=scope).select_related("retrieval").order_by("ordinal").iterator(200):
-        question = asked[item.question_key]
+        question = asked[item.question_key, item.step]
         yield Record(
             scope.ordinal, scope.bundle, item.ordinal, item.question_key, item.step, question, _row_memories(item)
         )

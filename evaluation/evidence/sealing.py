@@ -18,6 +18,7 @@ from benchmarks.datasets.model import Question
 from evaluation.evidence.segments import BodyLine, Facts, Header, QuestionLine, hash_file, link, write_segment
 from evaluation.lease import Lease, fence
 from evaluation.models import Item, Receipt, ResponseBody, Retrieval, Scope, Segment
+from evaluation.pipeline.items import by_asking
 from evaluation.suites import JobSuite
 
 __all__ = ["KEPT_BODY_BYTES", "evidence_storage", "pack_body", "seal_scopes"]
@@ -56,7 +57,7 @@ def seal_scopes(lease: Lease, suite: JobSuite) -> int:
 
 def _seal(lease: Lease, scope: Scope, questions: Sequence[Question]) -> None:
     header = Header(lease.job_id.hex, scope.ordinal, scope.bundle, scope.key, scope.user_id)
-    asked = {f"{scope.bundle}/{question.key}": question for question in questions}
+    asked = by_asking(scope.bundle, questions)
     with tempfile.SpooledTemporaryFile(max_size=_IN_MEMORY) as file:
         facts = write_segment(file, header, _lines(scope, asked))
         file.seek(0)
@@ -87,13 +88,13 @@ def _keep(scope: Scope, name: str, facts: Facts) -> None:
     ResponseBody.objects.filter(receipt__event__scope=scope).delete()
 
 
-def _lines(scope: Scope, questions: dict[str, Question]) -> Iterator[BodyLine | QuestionLine]:
+def _lines(scope: Scope, questions: dict[tuple[str, int], Question]) -> Iterator[BodyLine | QuestionLine]:
     """The scope's lines by ordinal, an event's bodies before its question."""
     bodies = list(_bodies(scope))
     for row in Item.objects.filter(scope=scope).select_related("retrieval").order_by("ordinal").iterator(200):
         while bodies and bodies[0].ordinal <= row.ordinal:
             yield bodies.pop(0)
-        yield _question_line(row, questions[row.question_key])
+        yield _question_line(row, questions[row.question_key, row.step])
     yield from bodies
 
 

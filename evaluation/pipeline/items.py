@@ -5,7 +5,7 @@ it stays without an answer or a score, for the platform to do again.
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
@@ -15,7 +15,16 @@ from evaluation.pipeline.commits import GroupCommit
 from evaluation.pipeline.control import Control
 from evaluation.pipeline.ports import Answer, Answerer, Clock, Fault, ItemOutcome, Judge, Judgement, PendingItem
 
-__all__ = ["MODEL_LANES", "OFFLINE_LANES", "ModelRetry", "Workbench", "answer_with", "item_key", "score_with"]
+__all__ = [
+    "MODEL_LANES",
+    "OFFLINE_LANES",
+    "ModelRetry",
+    "Workbench",
+    "answer_with",
+    "by_asking",
+    "item_key",
+    "score_with",
+]
 
 MODEL_LANES = 16
 """Items that wait for a model at the same time."""
@@ -43,6 +52,11 @@ class ModelRetry:
 def item_key(bundle: str, question: Question) -> str:
     """A question's key in a run, where every bundle's questions stand together."""
     return f"{bundle}/{question.key}"
+
+
+def by_asking(bundle: str, questions: Iterable[Question]) -> dict[tuple[str, int], Question]:
+    """Return a scope's questions by their key in a run and their step."""
+    return {(item_key(bundle, question), question.step): question for question in questions}
 
 
 def answer_with(answerer: Answerer) -> Attempt:

@@ -238,7 +238,7 @@ class FileRun:
             question, score = item.event.question, self._ledger.scores.get(item.id)
             yield ScoredItem(
                 question_key=item.key,
-                step=item.event.step,
+                step=question.step,
                 state="unscored" if score is None else "scored",
                 score=score,
                 category=question.category,
