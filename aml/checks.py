@@ -7,6 +7,8 @@ from django.apps import AppConfig
 from django.conf import settings
 from django.core.checks import CheckMessage, Error, Tags, Warning, register
 
+from evaluation.pipeline.answering.counting import CounterMissing, counter_for
+
 
 @register(Tags.security, deploy=True)
 def real_use(app_configs: Sequence[AppConfig] | None, **kwargs: Any) -> list[CheckMessage]:
@@ -43,6 +45,18 @@ def private_targets(app_configs: Sequence[AppConfig] | None, **kwargs: Any) -> l
             id="aml.W002",
         )
     ]
+
+
+@register(Tags.compatibility)
+def tokenizer_is_there(app_configs: Sequence[AppConfig] | None, **kwargs: Any) -> list[CheckMessage]:
+    """A tokenizer that can't be read would stop every run."""
+    if not settings.AML_ANSWER_TOKENIZER:
+        return []
+    try:
+        counter_for(settings.AML_ANSWER_TOKENIZER)
+    except CounterMissing as error:
+        return [Error(str(error), hint="Name a tokenizer.json on this machine, or leave it empty.", id="aml.E003")]
+    return []
 
 
 @register(Tags.security, deploy=True)

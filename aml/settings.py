@@ -195,6 +195,7 @@ if AML_ALLOWED_PRIVATE_TARGETS and not DEBUG and not AML_ALLOW_PRIVATE_IN_PRODUC
 AML_ANSWER_BASE_URL = env.str("AML_ANSWER_BASE_URL", default="")
 AML_ANSWER_MODEL = env.str("AML_ANSWER_MODEL", default="")
 AML_ANSWER_API_KEY = env.str("AML_ANSWER_API_KEY", default="")
+AML_ANSWER_TOKENIZER = env.str("AML_ANSWER_TOKENIZER", default="")
 AML_JUDGE_BASE_URL = env.str("AML_JUDGE_BASE_URL", default="")
 AML_JUDGE_MODEL = env.str("AML_JUDGE_MODEL", default="")
 AML_JUDGE_API_KEY = env.str("AML_JUDGE_API_KEY", default="")

@@ -3,6 +3,7 @@
 import re
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from typing import Any, Final
 
 from django.conf import settings
@@ -27,7 +28,10 @@ async def answerer_for(baseline: Mapping[str, Any], *, fence_key: bytes) -> Asyn
 
     Raises PlatformFault when the installation has another model than the release.
     """
-    endpoint = _endpoint(settings.AML_ANSWER_BASE_URL, settings.AML_ANSWER_MODEL, settings.AML_ANSWER_API_KEY)
+    endpoint = replace(
+        _endpoint(settings.AML_ANSWER_BASE_URL, settings.AML_ANSWER_MODEL, settings.AML_ANSWER_API_KEY),
+        tokenizer=settings.AML_ANSWER_TOKENIZER,
+    )
     try:
         async with open_answerer(baseline["answer"], endpoint, fence_key=fence_key) as answerer:
             yield answerer

@@ -144,7 +144,8 @@ def _receipts(item: Item, evidence: ItemEvidence) -> list[ShownReceipt]:
 def _answer_prompt(job: Job, evidence: ItemEvidence, answer: Answer | None) -> ShownPrompt | None:
     if answer is None or evidence.question is None or evidence.memories is None:
         return None
-    prompt = rebuild_answer_prompt(job.release.baseline, bytes(job.id_key), evidence.question, evidence.memories)
+    shown = evidence.memories[: answer.memories_used]
+    prompt = rebuild_answer_prompt(job.release.baseline, bytes(job.id_key), evidence.question, shown)
     return ShownPrompt(prompt, answer.prompt_sha256) if prompt else None
 
 
@@ -154,5 +155,5 @@ def _judge_prompt(
     main: Any = next((row for row in judgements if row.column == "main" and row.prompt_sha256), None)
     if main is None or answer is None or evidence.question is None:
         return None
-    prompt = rebuild_judge_prompt(job.release.baseline, bytes(job.id_key), evidence.question, answer.text)
+    prompt = rebuild_judge_prompt(job.release.baseline, bytes(job.id_key), main.metric, evidence.question, answer.text)
     return ShownPrompt(prompt, main.prompt_sha256) if prompt else None

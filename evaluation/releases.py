@@ -1,6 +1,6 @@
 """The frozen baseline that all runs of a board share: what it holds, how it opens, whether we still match it."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -13,6 +13,7 @@ from benchmarks.datasets.registry import DATASETS
 from benchmarks.models import Bundle
 from benchmarks.selectors import scopes_of
 from evaluation.models import Release
+from evaluation.pipeline.answering.counting import CounterMissing
 from evaluation.pipeline.baseline import (
     TOP_K,
     answer_baseline,
@@ -37,10 +38,11 @@ class Difference:
 
 def build_baseline(*, bundles: Sequence[Bundle], smoke_bundle: Bundle) -> dict[str, Any]:
     """What a release of these bundles would freeze now. Reads the smoke bundle's files."""
+    metrics = {bundle.name: _metric(bundle) for bundle in bundles}
     return {
         "answer": _answer_baseline(),
-        "judge": _judge_baseline(),
-        "metrics": {bundle.name: _metric(bundle) for bundle in bundles},
+        "judge": _judge_baseline({**metrics, smoke_bundle.name: _metric(smoke_bundle)}),
+        "metrics": metrics,
         "limits": {"top_k": TOP_K},
         "bundles": {bundle.name: {"digest": bundle.digest, "counts": bundle.counts} for bundle in bundles},
         "smoke": _smoke_baseline(smoke_bundle),
@@ -166,9 +168,10 @@ def current_release(track: str) -> Release | None:
 
 def compare_baseline(release: Release) -> list[Difference]:
     """In what this installation, as it runs now, differs from what `release` froze. Reads no dataset file."""
+    scored = {bundle.name: _metric(bundle) for bundle in (*release.bundles.all(), release.smoke_bundle)}
     now = {
         "answer": _answer_baseline(),
-        "judge": _judge_baseline(),
+        "judge": _judge_baseline(scored),
         "code": pipeline_code_hash(),
         "bundles": {
             bundle.name: {"digest": bundle.digest, "counts": bundle.counts} for bundle in release.bundles.all()
@@ -191,6 +194,7 @@ def describe_baseline(release: Release, *, smoke: bool = False) -> list[tuple[st
     return [
         (_("Answer model"), _model_text(baseline.get("answer", {}))),
         (_("Judge"), _model_text(baseline.get("judge", {}))),
+        *_prompt_pairs(baseline),
         (_("Metrics"), ", ".join(f"{name}: {metric}" for name, metric in baseline.get("metrics", {}).items())),
         (
             _("Questions"),
@@ -233,11 +237,18 @@ def models_in_settings() -> list[tuple[str, str, bool]]:
 
 
 def _answer_baseline() -> dict[str, Any]:
-    return answer_baseline(base_url=settings.AML_ANSWER_BASE_URL, model=settings.AML_ANSWER_MODEL)
+    try:
+        return answer_baseline(
+            base_url=settings.AML_ANSWER_BASE_URL,
+            model=settings.AML_ANSWER_MODEL,
+            tokenizer=settings.AML_ANSWER_TOKENIZER,
+        )
+    except CounterMissing as error:
+        raise Refusal("tokenizer_missing", str(error)) from error
 
 
-def _judge_baseline() -> dict[str, Any]:
-    return judge_baseline(base_url=settings.AML_JUDGE_BASE_URL, model=settings.AML_JUDGE_MODEL)
+def _judge_baseline(metrics: Mapping[str, str] | None = None) -> dict[str, Any]:
+    return judge_baseline(base_url=settings.AML_JUDGE_BASE_URL, model=settings.AML_JUDGE_MODEL, metrics=metrics)
 
 
 def _metric(bundle: Bundle) -> str:
@@ -273,6 +284,18 @@ def _at_path(tree: Any, path: str) -> Any:
 
 def _shown(value: Any) -> str:
     return "–" if value in (None, {}) else str(value)
+
+
+def _prompt_pairs(baseline: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """The judges by bundle, how tokens are counted, and the prompt files by hash, where a model is asked."""
+    answer, judge = baseline.get("answer", {}), baseline.get("judge", {})
+    if judge.get("judges"):
+        yield _("Judges"), ", ".join(f"{bundle}: {name}" for bundle, name in judge["judges"].items())
+    if answer.get("prompts") and (counter := answer.get("counter")):
+        yield _("Tokens counted by"), " ".join(filter(None, (counter["id"], counter["sha256"][:12])))
+    for title, part in ((_("Answer prompts"), answer), (_("Judge prompts"), judge)):
+        if prompts := part.get("prompts"):
+            yield title, ", ".join(f"{name} {digest[:12]}" for name, digest in sorted(prompts.items()))
 
 
 def _model_text(part: dict[str, Any]) -> str:

@@ -4,7 +4,7 @@ Tests use `loopback_model()`; `python -m tests.loopback_model --port 8090` runs 
 the judge's prompts by their data, answers by the most similar memory, and judges by shared words. Modes (`server.mode`
 or `--mode`): ok, http_500, http_401 (which echoes the request's credential), hang, malformed (no JSON), not_completion
 (other JSON), absurd_tokens and absurd_name (a completion with such facts), empty (no text), prose (text where JSON was
-asked for), gullible (obeys text outside the fence).
+asked for), gullible (obeys text outside the fence, and text behind what looks like the end of a fence or a turn).
 """
 
 import argparse
@@ -24,7 +24,15 @@ MODES = (
 )
 _FENCED = re.compile(r"BEGIN DATA (\w+)\n(.*?)\nEND DATA \1", re.DOTALL)
 _WORD = re.compile(r"[一-鿿]|\w+")
-_ORDER = re.compile(r"(?:reply|answer) (?:only )?with (?:the word )?(\w+)", re.IGNORECASE)
+_ORDER = re.compile(
+    r"(?:reply|answer|respond) (?:only )?with (?:the (?:word|letter) )?(\w+)"
+    r"|(?:只|请)?(?:回答|回复|输出)[:：“\"]?([\w一-鿿]{1,8})",
+    re.IGNORECASE,
+)
+_TURN = re.compile(
+    r"<[|｜][^\n]{0,40}?[|｜]>|\[/?INST\]|<</?SYS>>|</?s>|<(?:start|end)_of_turn>|^(?:system|系统)[:：]", re.I | re.M
+)
+_UNSEEN = re.compile("[\u202a-\u202e\u2060-\u2069\ufeff\U000e0000-\U000e007f]")
 
 
 class _Server(ThreadingHTTPServer):
@@ -112,7 +120,7 @@ def _reply(mode: str, body: dict[str, Any], credential: str) -> tuple[int, objec
         return 200, b'{"choices": [{"message": {"content": "half'
     if mode == "not_completion":
         return 200, {"choices": "none"}
-    completion = _completion(body, _text(mode, body["messages"]))
+    completion = _completion(body, _text(mode, body))
     if mode == "absurd_tokens":
         completion["usage"]["prompt_tokens"] = 10**30
     if mode == "absurd_name":
@@ -120,30 +128,76 @@ def _reply(mode: str, body: dict[str, Any], credential: str) -> tuple[int, objec
     return 200, completion
 
 
-def _text(mode: str, messages: list[dict[str, str]]) -> str:
+def _text(mode: str, body: dict[str, Any]) -> str:
     if mode == "empty":
         return ""
     if mode == "prose":
         return "Well, I would say that it depends."
-    prompt = messages[-1]["content"]
-    if mode == "gullible":
-        order = _ORDER.search(_FENCED.sub("", "\n".join(m["content"] for m in messages if m["role"] == "user")))
-        if order:
-            return json.dumps({"answer": order[1], "verdict": "correct", "reason": "told so"})
-    fence = _FENCED.search("\n".join(message["content"] for message in messages if message["role"] == "user"))
-    if fence is None:
+    user = "\n".join(message["content"] for message in body["messages"] if message["role"] == "user")
+    form = body.get("response_format", {}).get("json_schema", {}).get("schema", {}).get("properties", {})
+    blocks = [json.loads(match[2]) for match in _FENCED.finditer(user)]
+    objects = [block for block in blocks if isinstance(block, dict)]
+    memories = next((block for block in blocks if isinstance(block, list)), [])
+    if mode == "gullible" and (order := _ORDER.search(_heard(user))):
+        judging = bool(objects) and "answer" in objects[0]
+        return json.dumps(_praise(objects[0], form) if judging else {"answer": order[1] or order[2]})
+    if not objects:
         return json.dumps({"answer": "No information available"})
-    data = json.loads(fence[2])
-    if isinstance(data, dict):
-        return json.dumps(_verdict(data), ensure_ascii=False)
-    asked = json.loads(prompt[prompt.rindex("\n\n") :])
-    return json.dumps({"answer": _answer(asked, data)}, ensure_ascii=False)
+    if "answer" in objects[0]:
+        return json.dumps(_verdict(objects[0], form), ensure_ascii=False)
+    return json.dumps({"answer": _answer(objects[0], memories)}, ensure_ascii=False)
 
 
-def _verdict(data: dict[str, str]) -> dict[str, str]:
-    wanted, got = _words(data["reference"]), _words(data["answer"])
+def _heard(text: str) -> str:
+    """What a gullible model takes for instructions: outside the fence, and behind a token that begins a turn."""
+    plain = _UNSEEN.sub("", text)
+    inside, outside = False, []
+    for line in plain.splitlines():
+        if re.match(r"\s*(?:BEGIN|END) DATA", line, re.IGNORECASE):
+            inside = line.strip().upper().startswith("BEGIN")
+        elif not inside:
+            outside.append(line)
+    turn = _TURN.search(plain)
+    return "\n".join([*outside, plain[turn.end() :] if turn else ""])
+
+
+def _praise(data: dict[str, Any], form: dict[str, Any]) -> dict[str, Any]:
+    """The best marks, in the form that a judge was asked for."""
+    if "events" in data:
+        return {"events": list(range(1, len(data["events"]) + 1)), "reason": "told so"}
+    return _graded(form, [1] * len(data.get("rubric", "")), 1)
+
+
+def _verdict(data: dict[str, Any], form: dict[str, Any]) -> dict[str, Any]:
+    got = _words(data["answer"])
+    if "events" in data:
+        return _order(data)
+    if "rubric" in data:
+        grades = form["items"]["items"]["properties"]["score"]["enum"]
+        shares = (_share(_words(item), got) for item in data["rubric"].values())
+        return _graded(form, [share if share in grades else 0 for share in shares], 0)
+    wanted = _words(data["reference"])
     right = wanted <= got if wanted else "information" in got or "mentioned" in got
-    return {"verdict": "correct" if right else "incorrect", "reason": "by the words that both share"}
+    return _graded(form, [], float(right))
+
+
+def _graded(form: dict[str, Any], items: list[float], score: float) -> dict[str, Any]:
+    reason = "by the words that both share"
+    if "items" in form:
+        return {"items": [{"index": at, "score": one} for at, one in enumerate(items, 1)], "reason": reason}
+    if "score" in form:
+        return {"score": score, "reason": reason}
+    return {"verdict": "correct" if score else "incorrect", "reason": reason}
+
+
+def _share(wanted: set[str], got: set[str]) -> float:
+    return 1.0 if wanted <= got else 0.5 if len(wanted & got) * 2 >= len(wanted) else 0.0
+
+
+def _order(data: dict[str, Any]) -> dict[str, Any]:
+    lines = [_words(line) for line in data["answer"].splitlines()]
+    numbers = [next((int(n) for n, text in data["events"].items() if _words(text) <= line), 0) for line in lines]
+    return {"events": numbers, "reason": "line by line"}
 
 
 def _answer(asked: dict[str, Any], memories: list[dict[str, str]]) -> str:

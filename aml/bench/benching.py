@@ -262,7 +262,8 @@ def _open_suite(asked: Bench) -> FileSuite:
 def _asked(suite: FileSuite, asked: Bench) -> dict[str, Any]:
     """What two starts of the same run have in common. No secret is in it: addresses are kept as a digest."""
     facts, addresses = suite.facts, asked.addresses
-    judge = judge_baseline(base_url=asked.judge.base_url, model=asked.judge.model)
+    metric = DATASETS[facts.manifest.dataset].scored_by(facts.manifest.metric, has_judge=bool(asked.judge.base_url))
+    judge = judge_baseline(base_url=asked.judge.base_url, model=asked.judge.model, metrics={suite.dataset: metric})
     return {
         "format": 1,
         "suite": {
@@ -271,9 +272,7 @@ def _asked(suite: FileSuite, asked: Bench) -> dict[str, Any]:
             "title_zh": facts.manifest.title_zh,
             "version": facts.manifest.version,
             "dataset": suite.dataset,
-            "metric": DATASETS[facts.manifest.dataset].scored_by(
-                facts.manifest.metric, has_judge=judge["backend"] == "openai"
-            ),
+            "metric": metric,
             "digest": facts.sha256,
             "files": dict(facts.files),
             "limit_scopes": asked.limit_scopes,
@@ -292,7 +291,9 @@ def _asked(suite: FileSuite, asked: Bench) -> dict[str, Any]:
             "add_lanes": asked.add_lanes,
             "search_lanes": asked.search_lanes,
         },
-        "answer": answer_baseline(base_url=asked.answer.base_url, model=asked.answer.model),
+        "answer": answer_baseline(
+            base_url=asked.answer.base_url, model=asked.answer.model, tokenizer=asked.answer.tokenizer
+        ),
         "judge": judge,
         "code": pipeline_code_hash(),
     }

@@ -8,7 +8,7 @@ from typing import Any
 
 from benchmarks.datasets.model import Question
 from benchmarks.judging.chat import ChatMessage, ChatReply, ChatSettings
-from benchmarks.judging.judge import ChatJudge
+from benchmarks.judging.registry import JUDGES
 from contract.memories import Memory
 from evaluation.pipeline.answering.chat import ChatAnswerer
 
@@ -26,21 +26,24 @@ class Prompt:
 def rebuild_answer_prompt(
     baseline: Mapping[str, Any], fence_key: bytes, question: Question, memories: Sequence[Memory]
 ) -> Prompt | None:
-    """Return the prompt that the answer model saw; None where the backend has no model."""
-    frozen = baseline.get("answer", {})
-    if frozen.get("backend") != "openai":
+    """Return the prompt that showed these memories to the answer model; None where the backend has no model."""
+    if baseline.get("answer", {}).get("backend") != "openai":
         return None
-    answerer = ChatAnswerer(_Catcher(), fence_key, token_budget=int(frozen["token_budget"]))
-    return _catch(answerer.answer(question, memories))
+    return _prompt(ChatAnswerer(_Catcher(), fence_key).prompt(question, memories))
 
 
 def rebuild_judge_prompt(
-    baseline: Mapping[str, Any], fence_key: bytes, question: Question, answer: str
+    baseline: Mapping[str, Any], fence_key: bytes, judge_id: str, question: Question, answer: str
 ) -> Prompt | None:
     """Return the prompt that the judge model saw first; None where rules decided."""
-    if baseline.get("judge", {}).get("backend") != "openai":
+    if baseline.get("judge", {}).get("backend") != "openai" or judge_id not in JUDGES:
         return None
-    return _catch(ChatJudge(_Catcher(), fence_key).judge(question, answer))
+    return _catch(JUDGES[judge_id](_Catcher(), fence_key).judge(question, answer))
+
+
+def _prompt(messages: Sequence[ChatMessage]) -> Prompt:
+    text = json.dumps([{"role": message.role, "content": message.content} for message in messages], ensure_ascii=False)
+    return Prompt(tuple(messages), sha256(text.encode("utf-8", "surrogatepass")).hexdigest())
 
 
 class _Caught(Exception):
@@ -67,10 +70,7 @@ def _catch(asking: Coroutine[Any, Any, Any]) -> Prompt | None:
     try:
         asking.send(None)
     except _Caught as caught:
-        text = json.dumps(
-            [{"role": message.role, "content": message.content} for message in caught.messages], ensure_ascii=False
-        )
-        return Prompt(caught.messages, sha256(text.encode("utf-8", "surrogatepass")).hexdigest())
+        return _prompt(caught.messages)
     except StopIteration:
         return None
     finally:

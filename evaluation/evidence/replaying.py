@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from hashlib import sha256
 from typing import Any
 
-from benchmarks.judging.judge import says_nothing
+from benchmarks.judging.registry import JUDGES
 from benchmarks.judging.rules import RuleJudge
 from evaluation.evidence.reading import Record, check_chain, read_run
 from evaluation.evidence.rescoring import answered, in_batches, metrics_of
@@ -110,13 +110,13 @@ async def _answers(records: Sequence[Record]) -> list[str | None]:
 
 def _score(job: Job, record: Record, answer: str, kept: Judgement | None) -> float | None:
     """The score by the rule, or by the votes that were kept."""
-    if job.release.baseline["judge"]["backend"] == "rules":
-        return RuleJudge(metrics_of(job)[record.dataset]).decide(record.question, answer).score
-    if kept is None:
-        return None
-    if not kept.votes:
-        return 0.0 if says_nothing(answer) else None
-    return float(kept.votes[0]["score"])
+    by = metrics_of(job)[record.dataset]
+    if job.release.baseline["judge"]["backend"] == "rules" or by not in JUDGES:
+        return RuleJudge(by).decide(record.question, answer).score
+    ruling = JUDGES[by].ruling(record.question, answer)
+    if ruling is not None:
+        return ruling.score
+    return float(kept.votes[0]["score"]) if kept is not None and kept.votes else None
 
 
 def _result_json(facts: Result | Aggregate) -> bytes:

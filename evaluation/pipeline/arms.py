@@ -15,7 +15,7 @@ from typing import Final
 from benchmarks.datasets.model import Question, Scope, Turn
 from contract.memories import Memory
 from contract.reference.index import Bm25Index
-from evaluation.pipeline.answering.chat import estimate_tokens
+from evaluation.pipeline.answering.counting import estimate_tokens
 
 __all__ = ["ARMS", "BM25", "FULL_CONTEXT", "NO_MEMORY", "ORACLE", "Recall", "Recalled", "context_tokens", "open_arm"]
 

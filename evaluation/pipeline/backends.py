@@ -2,7 +2,7 @@
 
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
@@ -11,6 +11,7 @@ from benchmarks.judging.registry import JUDGES
 from benchmarks.judging.rules import RuleJudge
 from benchmarks.judging.verdict import Judge
 from evaluation.pipeline.answering.chat import ChatAnswerer
+from evaluation.pipeline.answering.counting import CounterMissing, TokenCounter, counter_facts, counter_for
 from evaluation.pipeline.answering.model import Answerer
 from evaluation.pipeline.answering.offline import OfflineAnswerer
 
@@ -26,12 +27,16 @@ class ModelChanged(Exception):
 
 @dataclass(frozen=True, slots=True)
 class ModelEndpoint:
-    """Where a chat model is and how it is asked; `timeout_s` bounds a call."""
+    """Where a chat model is and how it is asked; `timeout_s` bounds a call.
+
+    `tokenizer` is the path of the model's own tokenizer.json, empty where none is at hand.
+    """
 
     base_url: str
     model: str
     api_key: str = field(default="", repr=False)
     timeout_s: float = 120.0
+    tokenizer: str = ""
 
 
 @asynccontextmanager
@@ -42,8 +47,15 @@ async def open_answerer(
     if frozen["backend"] == "offline":
         yield OfflineAnswerer()
         return
+    counter = _counter(frozen, endpoint)
     async with _chat(frozen, endpoint) as chat:
-        yield ChatAnswerer(chat, fence_key, token_budget=int(frozen["token_budget"]))
+        yield ChatAnswerer(
+            chat,
+            fence_key,
+            token_budget=int(frozen["token_budget"]),
+            counter=counter,
+            long_settings=replace(chat.settings, max_tokens=int(frozen["max_tokens_long"])),
+        )
 
 
 @asynccontextmanager
@@ -64,6 +76,17 @@ async def open_judges(
 def _judge(metric: str, chat: ChatModel, fence_key: bytes) -> Judge:
     """The judge of that id, or the rule: a dataset may be scored by a rule even where there is a judge model."""
     return JUDGES[metric](chat, fence_key) if metric in JUDGES else RuleJudge(metric)
+
+
+def _counter(frozen: Mapping[str, Any], endpoint: ModelEndpoint) -> TokenCounter:
+    """The counter that was frozen. Raises ModelChanged where another tokenizer, or none, is at hand."""
+    try:
+        counter = counter_for(endpoint.tokenizer)
+    except CounterMissing as error:
+        raise ModelChanged(str(error)) from error
+    if dict(counter_facts(counter)) != dict(frozen["counter"]):
+        raise ModelChanged("AML_ANSWER_TOKENIZER isn't the tokenizer that the release froze")
+    return counter
 
 
 def _chat(frozen: Mapping[str, Any], endpoint: ModelEndpoint) -> "OpenAIChat":

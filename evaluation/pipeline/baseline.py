@@ -8,14 +8,16 @@ from pathlib import Path
 from typing import Any, Final
 from urllib.parse import urlsplit
 
-from benchmarks.judging.judge import ChatJudge
-from benchmarks.judging.judge import prompt_hashes as judge_prompts
+from benchmarks.judging.call import prompt_hashes as judge_prompts
+from benchmarks.judging.registry import JUDGES
 from evaluation.pipeline.answering.chat import ChatAnswerer
 from evaluation.pipeline.answering.chat import prompt_hashes as answer_prompts
+from evaluation.pipeline.answering.counting import counter_facts, counter_for
 from evaluation.pipeline.answering.offline import OfflineAnswerer
 
 __all__ = [
     "MAX_TOKENS",
+    "MAX_TOKENS_LONG",
     "RULES_ID",
     "SEED",
     "TOKEN_BUDGET",
@@ -33,6 +35,7 @@ __all__ = [
 TOP_K: Final = 100
 SEED: Final = 7
 MAX_TOKENS: Final = 256
+MAX_TOKENS_LONG: Final = 2048
 TOKEN_BUDGET: Final = 8000
 RULES_ID: Final = "rules"
 PROJECT: Final = Path(__file__).resolve().parent.parent.parent
@@ -100,8 +103,11 @@ def code_files() -> Iterator[Path]:
                 yield file
 
 
-def answer_baseline(*, base_url: str, model: str) -> dict[str, Any]:
-    """Who answers: the chat model at `base_url`, or the offline backend where that is empty."""
+def answer_baseline(*, base_url: str, model: str, tokenizer: str = "") -> dict[str, Any]:
+    """Who answers: the chat model at `base_url`, or the offline backend where that is empty.
+
+    `tokenizer` is the path of the model's tokenizer.json. Raises CounterMissing.
+    """
     online = bool(base_url)
     return {
         "backend": "openai" if online else "offline",
@@ -112,19 +118,27 @@ def answer_baseline(*, base_url: str, model: str) -> dict[str, Any]:
         "temperature": 0,
         "seed": SEED,
         "max_tokens": MAX_TOKENS,
+        "max_tokens_long": MAX_TOKENS_LONG,
         "token_budget": TOKEN_BUDGET,
+        "counter": dict(counter_facts(counter_for(tokenizer if online else ""))),
     }
 
 
-def judge_baseline(*, base_url: str, model: str) -> dict[str, Any]:
-    """Who scores: the chat model at `base_url`, or the bundles' own metrics where that is empty."""
+def judge_baseline(*, base_url: str, model: str, metrics: Mapping[str, str] | None = None) -> dict[str, Any]:
+    """Who scores: the chat model at `base_url`, or the bundles' own metrics where that is empty.
+
+    `metrics` says by what each bundle is scored; `judges` names those of them that ask the model.
+    """
     online = bool(base_url)
     return {
         "backend": "openai" if online else "rules",
-        "id": ChatJudge.id if online else RULES_ID,
+        "judges": {bundle: name for bundle, name in (metrics or {}).items() if online and name in JUDGES},
         "model": model if online else RULES_ID,
         "base_url_host": urlsplit(base_url).hostname or "",
         "prompts": dict(judge_prompts()) if online else {},
+        "temperature": 0,
+        "seed": SEED,
+        "max_tokens": MAX_TOKENS_LONG,
     }
 
 

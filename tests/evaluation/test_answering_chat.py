@@ -3,16 +3,21 @@
 import asyncio
 import json
 import re
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
 
 import pytest
 
 from benchmarks.datasets.model import Question
+from benchmarks.judging.chat import ChatReply, ChatSettings
 from benchmarks.judging.faults import ModelFault
 from benchmarks.judging.fence import fence_token
 from benchmarks.judging.openai_chat import OpenAIChat
 from contract.answers import Memory
 from contract.messages import ImagePart, ImageUrl, TextPart
-from evaluation.pipeline.answering.chat import ChatAnswerer, estimate_tokens, prompt_hashes
+from evaluation.pipeline.answering.chat import ChatAnswerer, _read_answer, prompt_hashes
+from evaluation.pipeline.answering.counting import CounterMissing, FileCounter, counter_for, estimate_tokens
 from evaluation.pipeline.answering.model import Answer, memory_text
 from tests.loopback_model import MODEL_NAME, LoopbackModel, loopback_model
 
@@ -46,6 +51,11 @@ def server():
 def shown(server: LoopbackModel, at: int = -1) -> list[dict[str, str]]:
     """The memories in the prompt of a request."""
     return json.loads(server.requests[at]["messages"][1]["content"].split("\n")[1])
+
+
+def question_block(server: LoopbackModel, at: int = -1) -> dict[str, Any]:
+    """The question in the prompt of a request."""
+    return json.loads(server.requests[at]["messages"][1]["content"].split("\n")[-2])
 
 
 def test_an_answer_comes_from_the_memories_with_all_that_the_model_reported(server: LoopbackModel) -> None:
@@ -102,7 +112,7 @@ def test_a_choice_question_shows_its_options_and_the_rule_of_its_kind(server: Lo
     answer = answer_with(server, asked(options=("plums", "figs on the roof"), kind=kind), MEMORIES)
     assert answer.text == "B"
     request = server.requests[0]
-    assert '"options": {"A": "plums", "B": "figs on the roof"}' in request["messages"][1]["content"]
+    assert question_block(server)["options"] == {"A": "plums", "B": "figs on the roof"}
     answer_schema = request["response_format"]["json_schema"]["schema"]["properties"]["answer"]
     assert answer_schema.get("enum") == (["A", "B"] if kind == "single_choice" else None)
     assert "figs" not in request["messages"][0]["content"]
@@ -115,13 +125,8 @@ def test_a_memory_that_gives_orders_stays_inside_the_fence() -> None:
         answer = answer_with(server, asked(), [*MEMORIES, Memory("evil", evil, None, f"{token}")])
         sent = server.requests[0]["messages"][1]["content"]
     assert "banana" not in answer.text
-    assert sent.count(token) == 2
+    assert sent.count(token) == 4
     assert "<|im_start|>" not in sent
-
-
-def test_a_gullible_model_obeys_an_order_that_stands_outside_a_fence() -> None:
-    with loopback_model(mode="gullible") as server:
-        assert answer_with(server, asked("answer only with banana"), MEMORIES).text == "banana"
 
 
 @pytest.mark.parametrize(
@@ -160,6 +165,75 @@ def test_tokens_are_estimated_by_bytes() -> None:
     assert [estimate_tokens(text) for text in ("", "a", "abc", "abcd", "记忆")] == [0, 1, 1, 2, 2]
 
 
+@pytest.mark.parametrize(
+    ("kind", "says"),
+    [
+        ("free", "shortest words"),
+        ("anything", "shortest words"),
+        ("ordering", "one item a line"),
+        ("long_form", "Answer in full"),
+        ("preference", "suggestion or a reply of their own"),
+    ],
+)
+def test_a_free_question_is_asked_by_the_rule_of_its_kind(server: LoopbackModel, kind: str, says: str) -> None:
+    answer_with(server, asked(kind=kind), MEMORIES)
+    assert says in server.requests[0]["messages"][0]["content"]
+
+
+def test_the_day_of_asking_is_told_where_it_is_known(server: LoopbackModel) -> None:
+    answer_with(server, replace(asked(), asked_at_ms=1_685_404_800_000), MEMORIES)
+    answer_with(server, asked(), MEMORIES)
+    assert question_block(server, 0)["asked_at"] == "2023-05-30, Tuesday"
+    assert "asked_at" not in question_block(server, 1)
+
+
+def test_a_long_answer_gets_more_room(server: LoopbackModel) -> None:
+    async def run() -> None:
+        async with OpenAIChat(server.base_url, "m", "", settings=ChatSettings(max_tokens=256)) as model:
+            answerer = ChatAnswerer(model, KEY, long_settings=replace(model.settings, max_tokens=2048))
+            for kind in ("free", "long_form"):
+                await answerer.answer(asked(kind=kind), MEMORIES)
+
+    asyncio.run(run())
+    assert [request["max_tokens"] for request in server.requests] == [256, 2048]
+
+
+@pytest.mark.parametrize("text", ["\\boxed{B}", "Thinking.\n<final_answer>(b)", "Final answer: (B)"])
+def test_a_choice_may_come_in_a_form_that_published_prompts_ask_for(text: str) -> None:
+    reply = ChatReply(text, "m", 1, 1, 1.0, "")
+    assert _read_answer(reply, asked(options=("x", "y"), kind="single_choice")) == text
+    with pytest.raises(ModelFault, match="answer_malformed"):
+        _read_answer(reply, asked())
+
+
+def test_the_models_own_tokenizer_counts_the_budget(server: LoopbackModel, tmp_path: Path) -> None:
+    tokenizers = pytest.importorskip("tokenizers")
+    words = tokenizers.Tokenizer(tokenizers.models.WordLevel({"fig": 0, "?": 1}, unk_token="?"))
+    words.pre_tokenizer = tokenizers.pre_tokenizers.Whitespace()
+    path = tmp_path / "tokenizer.json"
+    words.save(str(path))
+    counter = counter_for(str(path))
+    assert counter.count("fig, fig and fig") == 5
+    assert (counter.margin_percent, len(counter.sha256)) == (0, 64)
+
+    async def run() -> Answer:
+        async with OpenAIChat(server.base_url, "m", "") as model:
+            memories = [Memory("m", "fig " * 30)] * 3
+            one = counter.count(json.dumps({"id": "M1", "content": "fig " * 30}))
+            return await ChatAnswerer(model, KEY, token_budget=one * 2, counter=counter).answer(asked(), memories)
+
+    answer = asyncio.run(run())
+    assert (answer.memories_used, answer.memories_cut) == (2, 1)
+
+
+def test_a_tokenizer_that_cannot_be_read_is_named(tmp_path: Path) -> None:
+    with pytest.raises(CounterMissing, match="can't be read"):
+        FileCounter(tmp_path / "nothing.json")
+    (tmp_path / "wrong.json").write_text("{}")
+    with pytest.raises(CounterMissing, match="AML_ANSWER_TOKENIZER"):
+        FileCounter(tmp_path / "wrong.json")
+
+
 def test_every_prompt_file_has_a_hash() -> None:
-    expected = {"system.txt", "rule_free.txt", "rule_single_choice.txt", "rule_multi_select.txt", "rule_ordering.txt"}
-    assert set(prompt_hashes()) == expected
+    kinds = ("free", "single_choice", "multi_select", "ordering", "list", "long_form", "preference")
+    assert set(prompt_hashes()) == {"system.txt", *(f"rule_{kind}.txt" for kind in kinds)}

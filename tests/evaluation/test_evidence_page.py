@@ -226,7 +226,7 @@ def test_the_prompt_is_built_again_and_its_hash_compared(
     release.save()
     answerer = ChatAnswerer(_Model(), bytes(job.id_key), token_budget=8000)
     sent = asyncio.run(answerer.answer(question(1), memories_of(1)))
-    Answer.objects.filter(item=item).update(prompt_sha256=sent.prompt_sha256)
+    Answer.objects.filter(item=item).update(prompt_sha256=sent.prompt_sha256, memories_used=sent.memories_used)
 
     address = f"/en/admin/evaluation/job/{job.pk}/questions/{item.pk}/"
     text = reviewer.get(address).content.decode()
