@@ -9,7 +9,7 @@ from typing import Any, NoReturn
 from benchmarks.datasets.model import DatasetError
 from contract.words import gettext_noop
 
-__all__ = ["Record", "file_sha256", "read_json"]
+__all__ = ["Record", "file_sha256", "parse_json", "read_json", "unreadable"]
 
 _TYPE_NAMES: Mapping[type, str] = {
     str: "string", int: "number", float: "number", bool: "true or false", list: "list", dict: "object",
@@ -36,6 +36,10 @@ class Record:
             self.fail("dataset_text_blank", name, gettext_noop("expected some text, got a blank string"))
         return str(value)
 
+    def string(self, name: str) -> str:
+        """Return a string field, which may be blank."""
+        return str(self._get(name, str))
+
     def optional_text(self, name: str) -> str:
         """Return a string field, or an empty string when it is absent or null."""
         return str(self._get(name, str)) if self.fields.get(name) is not None else ""
@@ -47,6 +51,14 @@ class Record:
     def items(self, name: str) -> list[Any]:
         """Return a list field."""
         return list(self._get(name, list))
+
+    def texts(self, name: str) -> list[str]:
+        """Return a list of strings."""
+        values = self.items(name)
+        for index, value in enumerate(values):
+            if not isinstance(value, str):
+                self.fail_type("string", value, f"{name}[{index}]")
+        return values
 
     def child(self, name: str) -> "Record":
         """Return an object field as a record of its own."""
@@ -88,29 +100,53 @@ def read_json(path: Path) -> Any:
     Raises DatasetError when the file can't be read or isn't such JSON.
     """
     try:
-        return json.loads(path.read_bytes().decode(), object_pairs_hook=_unique, parse_constant=_refuse_constant)
+        data = path.read_bytes()
     except OSError as error:
-        raise DatasetError(
-            "dataset_file_unreadable", file=path.name,
-            message=gettext_noop("the file can't be read: %(reason)s"), reason=error.strerror or type(error).__name__,
-        ) from error  # fmt: skip
+        raise unreadable(path, error) from error
+    return parse_json(data, file=path.name)
+
+
+def parse_json(data: bytes, *, file: str, record: str = "", line: int = 1, column: int = 1, byte: int = 0) -> Any:
+    """Return the value of UTF-8 JSON, as strictly as `read_json`.
+
+    `line`, `column` and `byte` say where `data` begins in the file, so that a complaint names the place in it; a
+    `record` that is known by then takes the place's stead. Raises DatasetError.
+    """
+    try:
+        return json.loads(data.decode(), object_pairs_hook=_unique, parse_constant=_refuse_constant)
     except UnicodeDecodeError as error:
         raise DatasetError(
-            "dataset_not_utf8", file=path.name,
-            message=gettext_noop("expected UTF-8 text, got another encoding at byte %(byte)d"), byte=error.start,
+            "dataset_not_utf8", file=file, record=record,
+            message=gettext_noop("expected UTF-8 text, got another encoding at byte %(byte)d"),
+            byte=byte + error.start,
         ) from error  # fmt: skip
     except json.JSONDecodeError as error:
+        at = f"line {error.lineno + line - 1}, column {error.colno + (column - 1 if error.lineno == 1 else 0)}"
         raise DatasetError(
-            "dataset_not_json", file=path.name, record=f"line {error.lineno}, column {error.colno}",
+            "dataset_not_json", file=file, record=at,
             message=gettext_noop("expected JSON, got something that breaks off or isn't JSON here (%(reason)s)"),
             reason=error.msg,
         ) from error  # fmt: skip
     except RecursionError as error:
         raise DatasetError(
-            "dataset_too_deep", file=path.name, message=gettext_noop("the JSON is nested too deeply")
+            "dataset_too_deep", file=file, record=record, message=gettext_noop("the JSON is nested too deeply")
         ) from error
     except _LooseJsonError as error:
-        raise DatasetError(error.code, file=path.name, field=error.got, message=error.message) from error
+        raise DatasetError(error.code, file=file, record=record, field=error.got, message=error.message) from error
+    except ValueError as error:
+        # the one that is left: a whole number of more digits than Python reads
+        raise DatasetError(
+            "dataset_number_too_long", file=file, record=record,
+            message=gettext_noop("expected a number, got one of thousands of digits"),
+        ) from error  # fmt: skip
+
+
+def unreadable(path: Path, error: OSError) -> DatasetError:
+    """Return the complaint about a file that can't be read."""
+    return DatasetError(
+        "dataset_file_unreadable", file=path.name,
+        message=gettext_noop("the file can't be read: %(reason)s"), reason=error.strerror or type(error).__name__,
+    )  # fmt: skip
 
 
 def file_sha256(path: Path) -> str:
