@@ -5,7 +5,8 @@ from typing import Final
 
 from benchmarks.datasets.kind import DatasetKind
 from benchmarks.datasets.locomo import LOCOMO
+from benchmarks.datasets.streams import STREAMING
 
 __all__ = ["DATASETS"]
 
-DATASETS: Final[Mapping[str, DatasetKind]] = {kind.id: kind for kind in (LOCOMO,)}
+DATASETS: Final[Mapping[str, DatasetKind]] = {kind.id: kind for kind in (LOCOMO, STREAMING)}
