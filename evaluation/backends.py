@@ -11,11 +11,12 @@ from django.conf import settings
 from benchmarks.judging.chat import ChatMessage, ChatSettings
 from benchmarks.judging.verdict import Judge
 from evaluation.faults import PlatformFault
+from evaluation.pipeline.answering.counting import CounterMissing, TokenCounter, counter_for
 from evaluation.pipeline.answering.model import Answerer
 from evaluation.pipeline.backends import ModelChanged, ModelEndpoint, open_answerer, open_judges
 from evaluation.pipeline.baseline import MAX_TOKENS
 
-__all__ = ["answerer_for", "ask_model", "is_same_model", "judges_for"]
+__all__ = ["answerer_for", "ask_model", "counter_of", "is_same_model", "judges_for"]
 
 ASK_S: Final = 20.0
 """Seconds that a model has to say that it is there."""
@@ -36,6 +37,14 @@ async def answerer_for(baseline: Mapping[str, Any], *, fence_key: bytes) -> Asyn
         async with open_answerer(baseline["answer"], endpoint, fence_key=fence_key) as answerer:
             yield answerer
     except ModelChanged as error:
+        raise PlatformFault("plan_changed", str(error)) from error
+
+
+def counter_of(baseline: Mapping[str, Any]) -> TokenCounter:
+    """What counts the tokens of the release's answer model. Raises PlatformFault where its tokenizer isn't there."""
+    try:
+        return counter_for(settings.AML_ANSWER_TOKENIZER if baseline["answer"]["backend"] == "openai" else "")
+    except CounterMissing as error:
         raise PlatformFault("plan_changed", str(error)) from error
 
 

@@ -21,11 +21,12 @@ from benchmarks.models import Bundle
 from benchmarks.selectors import BundleError, scopes_of
 from contract.memories import Memory
 from contract.messages import content_text
-from evaluation.backends import answerer_for, judges_for
+from evaluation.backends import answerer_for, counter_of, judges_for
 from evaluation.faults import PlatformFault
 from evaluation.itemledger import storable
 from evaluation.models import ArmItem, ArmRun, Release
 from evaluation.pipeline.aggregate import ScoredItem, aggregate, efficiency_facts
+from evaluation.pipeline.answering.counting import TokenCounter
 from evaluation.pipeline.arms import Recalled, context_tokens, open_arm
 from evaluation.pipeline.baseline import arms_code_hash, pipeline_code_hash
 from evaluation.pipeline.control import Control
@@ -132,7 +133,7 @@ def _work(run: ArmRun, watch: Watch, models: "_Models") -> None:
     total = sum(int(facts["counts"]["questions"]) for facts in run.release.baseline["bundles"].values())
     done = run.items.count()
     watch(done, total)
-    waiting = _waiting(run)
+    waiting = _waiting(run, models.counter)
     while batch := list(islice(waiting, AT_ONCE)):
         rows = asyncio.run(models.work(batch))
         with transaction.atomic():
@@ -141,7 +142,7 @@ def _work(run: ArmRun, watch: Watch, models: "_Models") -> None:
         watch(done, total)
 
 
-def _waiting(run: ArmRun) -> Iterator[_Asked]:
+def _waiting(run: ArmRun, counter: TokenCounter) -> Iterator[_Asked]:
     """The questions without a row, with their memories, reading a scope at a time."""
     limits, answer = run.release.baseline["limits"], run.release.baseline["answer"]
     for bundle in _bundles(run.release):
@@ -158,6 +159,7 @@ def _waiting(run: ArmRun) -> Iterator[_Asked]:
                     replace(scope, sessions=sessions),
                     top_k=int(limits["top_k"]),
                     token_budget=int(answer["token_budget"]),
+                    counter=counter,
                 )
                 for question in questions:
                     yield _Asked(bundle.name, scope.key, question, recall(question))
@@ -179,6 +181,7 @@ class _Models:
         self._baseline: Mapping[str, Any] = run.release.baseline
         self._clock = clock
         self._retry = retry
+        self.counter = counter_of(self._baseline)
         # The same prompts in every run of the arm, so that equal models give equal digests.
         self._fence_key = sha256(f"{run.baseline_digest} {run.arm}".encode()).digest()
 
@@ -232,7 +235,7 @@ class _Models:
             model=answer.model[:120],
             memories=len(one.recalled.memories),
             characters=_characters(one.recalled.memories),
-            context_tokens=context_tokens(used),
+            context_tokens=context_tokens(used, self.counter),
             left_out=one.recalled.left_out + answer.memories_cut,
         )
 

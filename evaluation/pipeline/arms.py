@@ -15,7 +15,7 @@ from typing import Final
 from benchmarks.datasets.model import Question, Scope, Turn
 from contract.memories import Memory
 from contract.reference.index import Bm25Index
-from evaluation.pipeline.answering.counting import estimate_tokens
+from evaluation.pipeline.answering.counting import BYTES, TokenCounter
 
 __all__ = ["ARMS", "BM25", "FULL_CONTEXT", "NO_MEMORY", "ORACLE", "Recall", "Recalled", "context_tokens", "open_arm"]
 
@@ -25,8 +25,8 @@ BM25: Final = "bm25"
 ORACLE: Final = "oracle"
 ARMS: Final = (NO_MEMORY, FULL_CONTEXT, BM25, ORACLE)
 
-_SHARE: Final = 0.85
-"""Of the token budget: the answerer keeps a margin of its own, and what it cuts are the most recent turns."""
+_SHARE: Final = 95
+"""Percent of what the answerer leaves of the token budget: what it would cut itself are the most recent turns."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,33 +43,45 @@ class Recalled:
 Recall = Callable[[Question], Recalled]
 
 
-def open_arm(arm: str, scope: Scope, *, top_k: int, token_budget: int) -> Recall:
+def open_arm(arm: str, scope: Scope, *, top_k: int, token_budget: int, counter: TokenCounter = BYTES) -> Recall:
     """Return what gives the memories of `arm` in `scope`. Raises KeyError for an arm that isn't one of ARMS.
 
     `bm25` returns at most `top_k` turns. `full-context` keeps the most recent turns where not all fit into
-    `token_budget`. `oracle` has nothing for a question that names no evidence.
+    `token_budget`, as `counter` counts. `oracle` has nothing for a question that names no evidence.
     """
-    return _ARMS[arm](_turns(scope), top_k, token_budget)
+    return _ARMS[arm](_turns(scope), _Limits(top_k, token_budget, counter))
 
 
-def context_tokens(memories: Sequence[Memory]) -> int:
-    """Return the estimated tokens of memories as the answerer reads them."""
-    return sum(_tokens(memory) for memory in memories)
+def context_tokens(memories: Sequence[Memory], counter: TokenCounter = BYTES) -> int:
+    """Return the tokens of memories as the answerer reads them."""
+    return sum(_tokens(memory, counter) for memory in memories)
 
 
-def _nothing(turns: Sequence[Turn], top_k: int, token_budget: int) -> Recall:
+@dataclass(frozen=True, slots=True)
+class _Limits:
+    top_k: int
+    token_budget: int
+    counter: TokenCounter
+
+    @property
+    def context(self) -> int:
+        """Tokens that a context of memories may have."""
+        return self.token_budget * (100 - self.counter.margin_percent) * _SHARE // 10_000
+
+
+def _nothing(turns: Sequence[Turn], limits: _Limits) -> Recall:
     return lambda question: Recalled()
 
 
-def _everything(turns: Sequence[Turn], top_k: int, token_budget: int) -> Recall:
+def _everything(turns: Sequence[Turn], limits: _Limits) -> Recall:
     memories = [_memory(turn) for turn in turns]
-    from_the_end = list(accumulate(_tokens(memory) for memory in reversed(memories)))
-    left_out = len(memories) - bisect_right(from_the_end, token_budget * _SHARE)
+    from_the_end = list(accumulate(_tokens(memory, limits.counter) for memory in reversed(memories)))
+    left_out = len(memories) - bisect_right(from_the_end, limits.context)
     kept = Recalled(tuple(memories[left_out:]), left_out)
     return lambda question: kept
 
 
-def _words(turns: Sequence[Turn], top_k: int, token_budget: int) -> Recall:
+def _words(turns: Sequence[Turn], limits: _Limits) -> Recall:
     memories = [_memory(turn) for turn in turns]
     index = Bm25Index()
     for turn in turns:
@@ -77,12 +89,12 @@ def _words(turns: Sequence[Turn], top_k: int, token_budget: int) -> Recall:
 
     def recall(question: Question) -> Recalled:
         query = " ".join((question.query, *(question.options or ())))
-        return Recalled(tuple(memories[number] for number, _ in index.search(query, top_k)))
+        return Recalled(tuple(memories[number] for number, _ in index.search(query, limits.top_k)))
 
     return recall
 
 
-def _evidence(turns: Sequence[Turn], top_k: int, token_budget: int) -> Recall:
+def _evidence(turns: Sequence[Turn], limits: _Limits) -> Recall:
     def recall(question: Question) -> Recalled:
         named = frozenset(question.evidence)
         return Recalled(tuple(_memory(turn) for turn in turns if turn.turn_id in named))
@@ -90,7 +102,7 @@ def _evidence(turns: Sequence[Turn], top_k: int, token_budget: int) -> Recall:
     return recall
 
 
-_ARMS: Final[dict[str, Callable[[Sequence[Turn], int, int], Recall]]] = {
+_ARMS: Final[dict[str, Callable[[Sequence[Turn], _Limits], Recall]]] = {
     NO_MEMORY: _nothing,
     FULL_CONTEXT: _everything,
     BM25: _words,
@@ -115,7 +127,7 @@ def _memory(turn: Turn) -> Memory:
     return Memory(turn.turn_id, turn.content, created_at=said)
 
 
-def _tokens(memory: Memory) -> int:
+def _tokens(memory: Memory, counter: TokenCounter) -> int:
     """As the chat answerer counts a memory in its prompt."""
     item = {"id": memory.id, "content": memory.content, "created_at": memory.created_at}
-    return estimate_tokens(json.dumps(item, ensure_ascii=False))
+    return counter.count(json.dumps(item, ensure_ascii=False))

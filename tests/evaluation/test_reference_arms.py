@@ -60,7 +60,7 @@ def test_each_arm_remembers_what_it_says() -> None:
 
 def test_full_context_keeps_the_most_recent_turns_within_the_budget_and_counts_the_others() -> None:
     whole = open_arm("full-context", SCOPE, top_k=1, token_budget=8000)(SCOPE.questions[0])
-    budget = int(context_tokens(whole.memories[1:]) / 0.85) + 1
+    budget = int(context_tokens(whole.memories[1:]) / 0.9 / 0.95) + 2
     recalled = open_arm("full-context", SCOPE, top_k=1, token_budget=budget)(SCOPE.questions[0])
     assert [memory.id for memory in recalled.memories] == ["D2:1", "D2:2"]
     assert (whole.left_out, recalled.left_out) == (0, 1)
@@ -182,3 +182,15 @@ def test_a_run_that_another_process_works_on_is_left_to_it(hearth: Release) -> N
     assert refused.value.code == "arm_runs_already"
     done = ArmRun.objects.get()
     assert (done.state, done.items.count()) == ("succeeded", 120)
+
+
+def test_of_a_context_that_is_too_long_the_answerer_cuts_nothing_itself(tmp_path: Path, settings: Any) -> None:
+    with loopback_model() as server:
+        settings.AML_ANSWER_BASE_URL, settings.AML_ANSWER_MODEL = server.base_url, MODEL_NAME
+        release = builders.make_release(tmp_path / "talks")
+        whole = run(release, "full-context").items.first()
+        release.baseline["answer"]["token_budget"] = whole.context_tokens - 1
+        short = run(release, "full-context", again=True)
+    assert whole.left_out == 0
+    assert {(item.memories, item.left_out) for item in short.items.all()} == {(whole.memories - 1, 1)}
+    assert short.facts["shortened"] == short.n
