@@ -48,6 +48,10 @@ class Record:
         """Return an integer field."""
         return int(self._get(name, int))
 
+    def flag(self, name: str) -> bool:
+        """Return a field that is true or false, or False when it is absent or null."""
+        return self.fields.get(name) is not None and bool(self._get(name, bool))
+
     def items(self, name: str) -> list[Any]:
         """Return a list field."""
         return list(self._get(name, list))
