@@ -78,6 +78,80 @@ def test_a_chinese_question_is_answered_in_its_kind(query: str, answer: str) -> 
 
 
 @pytest.mark.parametrize(
+    ("query", "said", "answer"),
+    [
+        ("How many jars did Ada fill?", "Ada: Eighty-seven jars of plum jam, I filled them all.", "Eighty-seven"),
+        ("How many guests came?", "Ada: A hundred and twenty guests came to the barn.", "A hundred and twenty"),
+        ("How many stamps does Ben own?", "Ben: I own 1,204 stamps now.", "1,204"),
+        ("How long did the flight take?", "Ada: The flight took three and a half hours.", "three and a half hours"),
+        ("How long has Ben lived in Oslo?", "Ben: I have lived in Oslo for twenty-two years.", "twenty-two years"),
+        ("How long was the break?", "Ada: The break was a couple of weeks.", "a couple of weeks"),
+        ("How long was the talk?", "Ada: The talk was an hour and a half.", "an hour and a half"),
+        ("How long was the trip?", "Ada: It was a 10-day trip along the coast.", "10-day"),
+        ("小林的自行车多少钱？", "小林: 自行车是我上个月买的，花了三千二百块。", "三千二百块"),
+        ("小林家来了多少人？", "小林: 周六家里来了十二位亲戚，做了八个菜。", "十二位"),
+        ("阿珍养了什么？", "阿珍: 我去年养了一只橘猫，特别粘人。", "一只橘猫"),
+        ("小林喜欢喝什么茶？", "小林: 我喜欢喝凤凰单丛，不放糖。", "凤凰单丛"),
+        ("小林在上海待了多久？", "小林: 我在上海待了一年半，然后搬回来。", "一年半"),
+    ],
+)
+def test_numbers_durations_and_things_are_taken_whole(query: str, said: str, answer: str) -> None:
+    assert ask(query, [f"[2024-03-15 10:00] {said}"]) == answer
+
+
+def choice(query: str, options: tuple[str, ...], texts: list[str], kind: str = "single_choice") -> str:
+    return ANSWERER.extract(Question("q", query, options, "", "", "A", (), kind), memories(texts)).text
+
+
+@pytest.mark.parametrize(
+    ("kind", "query", "options", "texts", "answer"),
+    [
+        ("single_choice", "What does Ben repair?", ("clocks", "old violins", "bikes"), ENGLISH, "(B)"),
+        ("single_choice", "王师傅开什么铺子？", ("面馆", "修车铺", "书店"), CHINESE, "(B)"),
+        ("single_choice", "What does Ben repair?", ("clocks", "bikes"), ENGLISH, NOTHING_KNOWN),
+        ("single_choice", "What does Ben repair?", ("clocks", "It is not mentioned"), ENGLISH, "(B)"),
+        ("single_choice", "What does Ben repair?", ("clocks", "old violins"), [], NOTHING_KNOWN),
+        ("single_choice", "王师傅开什么铺子？", ("面馆", "修车铺"), [], NOTHING_KNOWN_ZH),
+        ("multi_select", "Where were they?", ("Lisbon", "Rome", "Porto"), ENGLISH, "(A, C)"),
+        ("ordering", "In which order?", ("learned surfing", "repair a cello", "a charity race"), ENGLISH, "(C, A, B)"),
+        ("ordering", "先后顺序？", ("洛阳看牡丹", "植树活动"), CHINESE, "(B, A)"),
+        ("ordering", "In which order?", ("learned surfing", "a charity race"), [], NOTHING_KNOWN),
+    ],
+)
+def test_a_choice_goes_by_what_the_memories_speak_of(
+    kind: str, query: str, options: tuple[str, ...], texts: list[str], answer: str
+) -> None:
+    assert choice(query, options, texts, kind) == answer
+
+
+def test_of_two_options_that_were_both_said_the_later_one_holds() -> None:
+    texts = ["[2024-03-01] Ada: My desk is in room seven.", "[2024-05-01] Ada: My desk is in room nine."]
+    assert choice("Where is Ada's desk?", ("room seven", "room nine"), texts) == "(B)"
+    assert choice("Where is Ada's desk?", ("room seven", "room nine"), texts[::-1]) == "(B)"
+
+
+def test_a_question_that_wants_sentences_gets_them_whole_and_events_in_order() -> None:
+    long = Question("q", "What did Ada say about Porto and surfing?", None, "", "", "A", (), "long_form")
+    assert "We stayed in Porto for three weeks and I learned surfing from Marta." in ANSWERER.extract(
+        long, memories(ENGLISH)
+    ).text.split("\n")
+    texts = ["[2024-05-02] Ada: The roof garden got a pond.", "[2024-03-02] Ada: The roof garden got its first figs."]
+    order = Question("q", "In which order did Ada's roof garden grow?", None, "", "", "C", (), "ordering")
+    assert ANSWERER.extract(order, memories(texts)).text == (
+        "1. The roof garden got its first figs.\n2. The roof garden got a pond."
+    )
+    assert ANSWERER.extract(order, []).text == NOTHING_KNOWN
+
+
+@pytest.mark.parametrize("unit", ["I grow figs. ", "a", "养了一只猫，", "(", "1 ", "\n", "an hour and a half "])
+def test_a_memory_of_a_megabyte_is_read_to_a_bound(unit: str) -> None:
+    began = time.process_time()
+    for query in ("How long did Ada grow figs?", "阿珍养了什么？", "When was it?"):
+        ask(query, [unit * (1_000_000 // len(unit))])
+    assert time.process_time() - began < 2
+
+
+@pytest.mark.parametrize(
     ("query", "texts", "refusal"),
     [
         ("What does Ada grow on her roof?", ENGLISH, NOTHING_KNOWN),

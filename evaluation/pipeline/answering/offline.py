@@ -10,12 +10,14 @@ import math
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import date
 from time import perf_counter
 from typing import Final
 
 from benchmarks.datasets.model import Question
 from benchmarks.scoring.terms import is_han, terms_of
 from contract.answers import Memory
+from evaluation.pipeline.answering.choosing import choose
 from evaluation.pipeline.answering.dates import Moment, find_moment, without_dates
 from evaluation.pipeline.answering.model import Answer
 from evaluation.pipeline.answering.passages import Passage, Sentence, read_passage
@@ -40,6 +42,10 @@ _AMONG: Final = 100
 _GRAIN: Final = 1000
 _LISTED: Final = 3
 _LIST_SHARE: Final = 0.6
+_TOLD: Final = 6
+_TOLD_SHARE: Final = 0.4
+_WHOLE: Final = frozenset({"long_form", "preference", "ordering"})
+"""Kinds of question that want sentences rather than a few words."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,9 +87,13 @@ class OfflineAnswerer:
 def _extract(question: Question, passages: Sequence[Passage]) -> str:
     query = question.query
     refusal = NOTHING_KNOWN_ZH if is_han(query) else NOTHING_KNOWN
+    if question.options:
+        return choose(question, passages) or refusal
     hits = _ranked(query, passages)
     if not _supported(hits, _MIN_COVERAGE_ZH if is_han(query) else _MIN_COVERAGE):
         return refusal
+    if question.kind in _WHOLE:
+        return _told(hits, in_time=question.kind == "ordering")
     kind = kind_of(query)
     if kind == "yes_no":
         return "是" if is_han(query) else "Yes"
@@ -92,6 +102,18 @@ def _extract(question: Question, passages: Sequence[Passage]) -> str:
     best = hits[:_TRIED]
     texts = (_from_hit(wanted, hit, query) for wanted in (kind, "what") for hit in best)
     return next(filter(None, texts), refusal)
+
+
+def _told(hits: Sequence[_Hit], *, in_time: bool) -> str:
+    """Return the best sentences whole, one a line: as they were ranked, or one of each memory in the order of time."""
+    enough = [hit for hit in hits if hit.own and hit.weight >= _TOLD_SHARE * hits[0].weight]
+    if not in_time:
+        return "\n".join(dict.fromkeys(hit.sentence.text for hit in enough[:_TOLD]))
+    of_each: dict[int, _Hit] = {}
+    for hit in enough:
+        of_each.setdefault(id(hit.passage), hit)
+    first = sorted(list(of_each.values())[:_TOLD], key=lambda hit: hit.passage.day or date.max)
+    return "\n".join(f"{number}. {hit.sentence.text}" for number, hit in enumerate(first, 1))
 
 
 def _listed(hits: Sequence[_Hit], query: str) -> str:

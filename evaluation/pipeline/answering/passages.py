@@ -16,6 +16,8 @@ _DATED: Final = re.compile(r"\[?(\d{4})-(\d{2})-(\d{2})(?:[T ]\d{2}:\d{2}(?::\d{
 _SPEAKER: Final = re.compile(r"([^\W\d_][\w .'·-]{0,39}?)\s*[:：]\s*")
 _SENTENCE: Final = re.compile(r"[^.!?。！？\n]+(?:[.!?。！？]+(?![^\s\"'”’)。！？])|[.!?]|\n|$)|[^\s]")
 _MAX_SENTENCES: Final = 60
+_READ: Final = 20_000
+"""Characters of a memory that are read: about 3,500 English words, more than the sentences that are kept."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +41,7 @@ class Passage:
 
 def read_passage(memory: Memory) -> Passage:
     """Return the memory taken apart; its date is the one it begins with, else its `created_at`."""
-    return _passage(memory_text(memory), memory.created_at)
+    return _passage(memory_text(memory)[:_READ], memory.created_at)
 
 
 @lru_cache(maxsize=32768)

@@ -1,6 +1,7 @@
 """The part of a sentence that answers a question of a given kind; English and Chinese."""
 
 import re
+from collections.abc import Mapping
 from typing import Final, Literal
 
 from benchmarks.scoring.stopwords import STOP_CHARACTERS, STOP_WORDS
@@ -42,23 +43,45 @@ _MAX_HAN: Final = 14
 
 _TOKEN: Final = re.compile(r"[^\W_]+(?:['’.-][^\W_]+)*")
 _NAME: Final = re.compile(r"\b[A-Z][\w'’-]*(?:\s+(?:of\s+|the\s+|de\s+)?[A-Z][\w'’-]*)*")
+_ONES: Final = "one|two|three|four|five|six|seven|eight|nine"
+_TENS: Final = "twenty|thirty|forty|fifty|sixty|seventy|eighty|ninety"
+_SMALL: Final = (
+    rf"(?:(?:{_TENS})(?:[- ](?:{_ONES}))?|ten|eleven|twelve|thirteen|fourteen|fifteen|sixteen|seventeen|eighteen"
+    rf"|nineteen|{_ONES})"
+)
+_IN_WORDS: Final = (
+    rf"(?:(?:an? |{_SMALL} )?(?:hundred|thousand|million)(?: (?:and )?{_SMALL})?|{_SMALL}|a dozen|half a dozen)"
+)
 _NUMBER_WORD: Final = (
-    r"(?:\d[\d,.]*|an?|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|twenty|thirty|hundred|half an?)"
+    rf"(?:\d[\d,.]*|{_IN_WORDS}|half an?|(?:an?|one) (?:couple|few)(?: of)?|(?:a )?couple of|several|few|an?)"
 )
+_UNIT: Final = r"(?:second|minute|hour|day|night|week|weekend|fortnight|month|semester|year|decade)s?"
 _DURATION: Final = re.compile(
-    rf"\b{_NUMBER_WORD}(?: (?:and a half|or {_NUMBER_WORD}|more))? (?:minute|hour|day|week|month|year|decade)s?\b", re.I
-)
-_COUNT: Final = re.compile(
-    r"[$£€]?\b\d[\d,.]*%?|\b(?:once|twice|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|twenty|thirty)\b",
+    rf"\b{_NUMBER_WORD}(?:(?: and a half| or {_NUMBER_WORD}| to {_NUMBER_WORD}| more|-)* ?)\b{_UNIT}\b(?: and a half)?"
+    rf"(?:,? and {_NUMBER_WORD} {_UNIT}\b)?",
     re.I,
 )
+_COUNT: Final = re.compile(rf"[$£€]?\b\d[\d,.]*\d%?|[$£€]?\b\d%?|\b(?:once|twice|{_IN_WORDS})\b", re.I)
 _ZH_NUMBER: Final = r"[\d零一二两三四五六七八九十百千万半]+"
 _ZH_UNIT: Final = (
-    "个|只|块钱?|元|公斤|斤|岁|次|条|本|张|台|年|天|位|人|口|间|层|楼|排|杯|盒|瓶|公里|米|小时|分钟|场|把|套|棵|盆"
-    "|件|万|号|平米?|节|站|页|份|家"
+    "个人|个|只|块钱?|美元|元|公斤|斤|克|吨|岁|次|条|本|张|台|年|天|位|名|人|口|间|层|楼|排|杯|盒|瓶|公里|厘米|米|里|小时"
+    "|分钟|场|把|套|棵|颗|粒|盆|件|万|号|平方米|平米?|节|站|页|份|家|头|匹|辆|部|幅|座|栋|幢|篇|首|双|对|袋|包|碗|桌|桶"
+    "|组|支|枝|朵|箱|轮|门|圈|步|升|度|倍|分|遍|趟|回|周|星期|个月|月"
 )
 _ZH_COUNT: Final = re.compile(rf"(?<![周期拜第]){_ZH_NUMBER}多?(?:{_ZH_UNIT})|\d[\d.]*")
 _ZH_ASKED_UNIT: Final = re.compile(r"(?:几|多少)([一-鿿])")
+# What is asked for, and how people count it.
+_ZH_UNITS_OF: Final[Mapping[str, tuple[str, ...]]] = {
+    "钱": ("元", "块", "块钱", "美元", "万"),
+    "人": ("人", "位", "名", "口"),
+    "书": ("本", "册"),
+    "树": ("棵",),
+    "花": ("朵", "盆", "枝"),
+    "猫": ("只",),
+    "狗": ("只", "条"),
+    "鱼": ("条",),
+}
+_ZH_ASKS_WHAT: Final = re.compile("什么|哪[一种个家支]")
 _ZH_DURATION: Final = re.compile(rf"{_ZH_NUMBER}(?:多)?(?:个半?)?(?:小时|分钟|天|周|星期|礼拜|月|年|钟头)(?:半|多)?")
 _ZH_CLAUSE: Final = re.compile(r"[^，。！？；、：,.!?;:\s“”\"（）()]+")
 _ZH_ASKS_NAME: Final = re.compile("叫什么|什么名字|哪[一]?[首本部]|书名|歌名")
@@ -162,7 +185,8 @@ def _count_zh(sentence: str, question: str) -> str:
     """Return the first number with its unit, one in the unit that the question asks for before any other."""
     asked = _ZH_ASKED_UNIT.search(question)
     found = [match[0] for match in _ZH_COUNT.finditer(sentence)]
-    fitting = [text for text in found if asked and text.endswith(asked[1])]
+    units = _ZH_UNITS_OF.get(asked[1], (asked[1],)) if asked else ()
+    fitting = [text for text in found if text.endswith(units)] if units else []
     return next((text for text in (*fitting, *found) if text != "一个"), "")
 
 
@@ -171,6 +195,9 @@ def _clause(sentence: str, question: str) -> str:
     named = _ZH_CALLED.search(sentence) if _ZH_ASKS_NAME.search(question) else None
     if named:
         return named[1] or named[2]
+    behind = _behind_verb(sentence, question)
+    if behind:
+        return behind
     asked = terms_of(question)
     clauses = [match[0] for match in _ZH_CLAUSE.finditer(sentence)]
     if not clauses:
@@ -180,6 +207,22 @@ def _clause(sentence: str, question: str) -> str:
     if len(rest) < 2 and best + 1 < len(clauses):
         rest = clauses[best + 1]
     return (rest if len(rest) >= 2 else clauses[best])[:_MAX_HAN]
+
+
+def _behind_verb(sentence: str, question: str) -> str:
+    """Return what stands behind the word to which the question's "什么" belongs: 养了什么 asks what follows 养了."""
+    asked = _ZH_ASKS_WHAT.search(question)
+    if not asked:
+        return ""
+    before = question[max(asked.start() - 4, 0) : asked.start()].rstrip("的是了过着")
+    for length in (2, 1):
+        verb = before[-length:]
+        if len(verb) == length and not set(verb) <= STOP_CHARACTERS and verb in sentence:
+            rest = sentence[sentence.rindex(verb) + length :].lstrip("的了是在过着")
+            clause = _ZH_CLAUSE.match(rest)
+            if clause and len(clause[0]) >= 2:
+                return clause[0][:_MAX_HAN].rstrip("的了呢吧啊呀")
+    return ""
 
 
 def _behind_shared(clause: str, question: str) -> str:
