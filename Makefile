@@ -11,7 +11,7 @@ PORT ?= 8000
 LOCOMO ?= ../shared/data/locomo
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo locomo serve test chaos bench lint format screenshots messages lock clean
+.PHONY: help setup demo locomo suites serve test chaos bench lint format screenshots messages lock clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -23,6 +23,9 @@ demo: setup ## evaluate the reference memory server, or SERVER=http://..., and p
 
 locomo: setup ## the same on the whole LoCoMo file (LOCOMO=folder); prints wall time and peak memory
 	@$(BIN)/python -m aml.demo --bundle $(LOCOMO) --dataset locomo --figures
+
+suites: setup ## hold each own suite to its purpose: no memory < BM25 <= evidence, and the portal's own run beside them
+	@$(BIN)/python -m aml.demo.suites $(SUITES)
 
 serve: setup ## web server and workers for real use, on PORT; settings come from the environment or .env
 	@$(BIN)/python manage.py serve --port $(PORT)

@@ -29,10 +29,10 @@ def free_port(preferred: int) -> int:
     raise SystemExit("No free port on 127.0.0.1.")
 
 
-def own_folder(asked: Path | None) -> Path:
+def own_folder(asked: Path | None, *, name: str = "demo") -> Path:
     """A folder that no other demo works in: the one that was asked for, else the first free one below var/."""
-    usual = PROJECT / "var" / "demo"
-    folders = [asked.resolve()] if asked else [usual, *(usual.with_name(f"demo-{number}") for number in range(2, 10))]
+    usual = PROJECT / "var" / name
+    folders = [asked.resolve()] if asked else [usual, *(usual.with_name(f"{name}-{number}") for number in range(2, 10))]
     for folder in folders:
         with contextlib.suppress(Taken):
             claim_folder(folder)
@@ -65,9 +65,8 @@ def read_arguments() -> argparse.Namespace:
     return parser.parse_args()
 
 
-def set_environment(arguments: argparse.Namespace, *, web_port: int, server: str) -> None:
+def set_environment(folder: Path, *, web_port: int, server: str, database: str | None = None) -> None:
     """Everything that the portal's programs need to know; they inherit it."""
-    folder: Path = arguments.folder.resolve()
     os.environ.update(
         DJANGO_SETTINGS_MODULE="aml.settings",
         # As for real use, but over plain http and with secrets that live as long as the demo.
@@ -79,7 +78,7 @@ def set_environment(arguments: argparse.Namespace, *, web_port: int, server: str
         AML_SECRETS_KEYS="demo:" + base64.b64encode(secrets.token_bytes(32)).decode(),
         AML_VAR_DIR=str(folder),
         AML_SITE_URL=f"http://127.0.0.1:{web_port}",
-        DATABASE_URL=arguments.database or f"sqlite:///{folder / 'demo.sqlite3'}",
+        DATABASE_URL=database or f"sqlite:///{folder / 'demo.sqlite3'}",
         EMAIL_URL=f"filemail:///{folder / 'mail'}",
         AML_ALLOWED_PRIVATE_TARGETS=_host_and_port(server),
         AML_ALLOW_PRIVATE_IN_PRODUCTION="on",
@@ -105,7 +104,7 @@ def main() -> int:
     # of demos that start at once only one has port 8000, so the others stay clear of 8801 too
     server_port = free_port(8801 if web_port == 8000 else 0)
     server = (arguments.server or f"http://127.0.0.1:{server_port}").rstrip("/")
-    set_environment(arguments, web_port=web_port, server=server)
+    set_environment(arguments.folder, web_port=web_port, server=server, database=arguments.database)
 
     import django
 
@@ -115,7 +114,7 @@ def main() -> int:
     leaves = "DEMO_EXIT" in os.environ or not sys.stdin.isatty()
     return run(
         Plan(
-            folder=arguments.folder.resolve(),
+            folder=arguments.folder,
             web_port=web_port,
             server=server,
             server_key=arguments.server_key or secrets.token_urlsafe(24),

@@ -64,7 +64,7 @@ def run(plan: Plan) -> int:
     with Fleet() as fleet:
         try:
             facts, cycle = _prepare(plan, screen)
-            worker = _start(plan, fleet, screen)
+            worker = start_programs(plan, fleet, screen)
             came_through = not plan.walks or _try_the_road(plan, facts, cycle, worker, screen)
             _say_where(facts, screen)
             if plan.facts_file is not None and came_through:
@@ -111,7 +111,7 @@ def _prepare(plan: Plan, screen: Screen) -> tuple[Facts, Cycle]:
     return facts, cycle
 
 
-def _start(plan: Plan, fleet: Fleet, screen: Screen) -> Program:
+def start_programs(plan: Plan, fleet: Fleet, screen: Screen) -> Program:
     """Start what the demo needs, and return the worker."""
     logs = plan.folder / "logs"
     with screen.step("Start memory server, worker and web server"):
