@@ -1,6 +1,9 @@
 """Metrics beside hand-worked cases, a second implementation, and any text at all."""
 
 import json
+import re
+import time
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,16 +14,27 @@ from hypothesis import strategies as st
 
 from benchmarks.datasets.model import Question
 from benchmarks.judging.agreement import krippendorff_nominal
+from benchmarks.judging.rules import RuleJudge
+from benchmarks.scoring.choices import _bracketed, _listed_letters, _names_option
+from benchmarks.scoring.coding import Attempt, Status, resolved
 from benchmarks.scoring.ordering import ordering_score
-from benchmarks.scoring.overlap import mean
+from benchmarks.scoring.overlap import mean, stem
 from benchmarks.scoring.proportions import mcnemar_exact, wilson95
 from benchmarks.scoring.registry import METRICS, score
 from benchmarks.scoring.retrieval import ndcg, recall_all, recall_any
+from benchmarks.scoring.rubrics import _grades, order_in
 from benchmarks.scoring.token_f1 import normalise_locomo, normalise_words
 
-ANY_TEXT = st.text() | st.text(st.sampled_from("abcdefABCDEF()[]{},.;:\\ 你好，。0159_-")) | st.just("\\boxed{(A)}")
+stem("warm")  # loads the stemmer before anything is timed
+WILD = st.characters(exclude_categories=())  # lone surrogates and U+0000 among them
+ANY_TEXT = (
+    st.text()
+    | st.text(WILD)
+    | st.text(st.sampled_from("abcdefABCDEF()[]{},.;:\\ 你好，。0159_-"))
+    | st.just("\\boxed{(A)}")
+)
 KINDS = st.sampled_from(["free", "single_choice", "multi_select", "ordering"])
-CATEGORIES = st.sampled_from(["1", "2", "3", "4", "5", ""])
+CATEGORIES = st.sampled_from(["1", "2", "3", "4", "5", "", "event_ordering", "abstention"])
 
 
 def asked(gold: str, category: str = "4", kind: str = "free") -> Question:
@@ -28,13 +42,75 @@ def asked(gold: str, category: str = "4", kind: str = "free") -> Question:
 
 
 @pytest.mark.parametrize("metric", METRICS)
-@given(gold=ANY_TEXT, prediction=ANY_TEXT, category=CATEGORIES, kind=KINDS)
-def test_no_text_makes_a_metric_raise_or_leave_its_range(
-    metric: str, gold: str, prediction: str, category: str, kind: str
-) -> None:
-    value = score(metric, asked(gold, category, kind), prediction)
-    assert isinstance(value, float)
-    assert 0 <= value <= 1
+@given(
+    question=st.builds(
+        Question,
+        key=st.just("q"),
+        query=st.just("?"),
+        options=st.none() | st.lists(ANY_TEXT, max_size=6).map(tuple),
+        gold=ANY_TEXT,
+        category=CATEGORIES,
+        capability=st.just("A"),
+        evidence=st.just(()),
+        kind=KINDS,
+        answerable=st.booleans(),
+        rubric=st.lists(ANY_TEXT, max_size=5).map(tuple),
+    ),
+    prediction=ANY_TEXT,
+)
+def test_no_text_makes_a_metric_raise_or_leave_its_range(metric: str, question: Question, prediction: str) -> None:
+    judgement = RuleJudge(metric).decide(question, prediction)
+    assert isinstance(judgement.score, float)
+    assert 0 <= judgement.score <= 1
+
+
+BOMBS = [
+    "(",
+    "[",
+    "([",
+    ")",
+    "()",
+    "\\boxed{",
+    "(a. \n",
+    "a. ",
+    "y",
+    "Y ",
+    ",",
+    "a,",
+    "a;",
+    "not mentioned ",
+    "1,",
+    "<final_answer>",
+]
+BOMBS += [
+    "final answer:",
+    "</think>",
+    "(A)(",
+    "[A][",
+    "应",
+    "：",
+    "你好，",
+    "’",
+    " ",
+    "\x00",
+    "\ud800",
+    "should: ",
+    "1) ",
+    "the ",
+]
+
+
+@pytest.mark.parametrize("metric", METRICS)
+def test_long_repeats_are_scored_in_bounded_time(metric: str) -> None:
+    rubric = ("red figs on the roof", "应提到：三棵银杏")
+    listed = replace(asked("red, figs, plums", "1", "multi_select"), rubric=rubric)
+    ordered = replace(asked("B", "event_ordering", "single_choice"), rubric=rubric)
+    began = time.process_time()
+    for bomb in BOMBS:
+        text = bomb * (20_000 // len(bomb))
+        assert 0 <= score(metric, listed, text) <= 1
+        assert 0 <= score(metric, ordered, f"(a{text})") <= 1
+    assert time.process_time() - began < 10
 
 
 @given(st.text(st.characters(max_codepoint=0x2DFF)), st.text(st.characters(max_codepoint=0x10FF)), CATEGORIES)
@@ -154,6 +230,170 @@ def test_the_real_choice_questions_score_one_by_their_own_letters_and_zero_by_ot
         wrong = [letter for letter in "ABCDEF" if letter not in letters] or letters[:1]
         assert score("scriptmem.mcq.v1", question, f"({', '.join(letters)})") == 1
         assert score("scriptmem.mcq.v1", question, f"({', '.join(wrong)})") == 0
+
+
+@given(st.text(st.sampled_from("()[]abcf. ,\n:;")))
+def test_brackets_are_found_as_a_regular_expression_would(text: str) -> None:
+    by_pattern = [match[1] or match[2] or "" for match in re.finditer(r"\(([^)]*)\)|\[([^\]]*)\]", text)]
+    assert list(_bracketed(text)) == by_pattern
+    last = re.findall(r"[(\[]([^)\]]*)[)\]]", text)
+    content = last[-1] if last else text
+    assert _listed_letters(text) == [char.upper() for char in content if char in "abcdefABCDEF"]
+    token = text.strip()
+    labelled = re.fullmatch(r"[a-f]\s*[.:]\s*.+", token, re.IGNORECASE) is not None
+    plain = re.fullmatch(r"[a-f][a-z ]*", token, re.IGNORECASE) is not None and len(token.replace(" ", "")) <= 5
+    assert _names_option(token) == (labelled or plain)
+
+
+@pytest.mark.parametrize(
+    ("gold", "prediction", "expected"),
+    [
+        ("a quiet cafe", "(c)", 1),
+        ("a quiet cafe", "<final_answer>(C)</final_answer>", 1),
+        ("a quiet cafe", "(a)", 0),
+        ("a quiet cafe", "(a) or (c)", 0),
+        ("a quiet cafe", "(d)", 1),
+        ("a quiet cafe", "a quiet cafe", 0),
+    ],
+)
+def test_personamem_goes_by_the_text_that_the_letter_stands_for(gold: str, prediction: str, expected: float) -> None:
+    options = ("a loud bar", "a park", "a quiet cafe", "a quiet cafe")
+    question = replace(asked(gold), options=options)
+    assert score("personamem.mcq.v1", question, prediction) == expected
+    assert score("personamem.words.v1", question, prediction) == expected
+    assert score("personamem.words.v1", asked(gold), "a quiet cafe") == 1
+
+
+@pytest.mark.parametrize(
+    ("answerable", "gold", "prediction", "expected"),
+    [
+        (True, "red figs", "figs", 2 / 3),
+        (True, "red figs", "No information available", 0),
+        (False, "You never said", "No information available", 1),
+        (False, "", "That was never mentioned.", 1),
+        (False, "", "I don’t know.", 1),
+        (False, "", "没有提到相关信息", 1),
+        (False, "", "不知道", 1),
+        (False, "red figs", "red figs", 0),
+        (False, "", "", 0),
+    ],
+)
+def test_words_refusal_wants_words_or_a_refusal(answerable: bool, gold: str, prediction: str, expected: float) -> None:
+    question = replace(asked(gold, "temporal-reasoning"), answerable=answerable)
+    assert score("words.refusal.v1", question, prediction) == pytest.approx(expected)
+
+
+ITEMS = (
+    "LLM response should state: 1,200 calls per day",
+    "The response should mention: red figs on the roof",
+    "回答应提到：三棵银杏",
+)
+
+
+@pytest.mark.parametrize(
+    ("prediction", "grades"),
+    [
+        ("1200 calls per day, red figs on the roof, 种了三棵银杏", [1, 1, 1]),
+        ("It was 1,200 calls each day", [0.5, 0, 0]),
+        ("Figs are red", [0, 0.5, 0]),
+        ("三棵树", [0, 0, 0.5]),
+        ("The response should state and mention", [0, 0, 0]),
+        ("No information available", [0, 0, 0]),
+        ("", [0, 0, 0]),
+    ],
+)
+def test_a_rubric_is_scored_by_the_share_of_each_items_words(prediction: str, grades: list[float]) -> None:
+    question = replace(asked("x", "summarization"), rubric=ITEMS)
+    assert _grades(ITEMS, prediction) == grades
+    assert score("rubric.words.v1", question, prediction) == pytest.approx(sum(grades) / 3)
+    assert score("rubric.all.v1", question, prediction) == (grades == [1, 1, 1])
+    reason = RuleJudge("rubric.all.v1").decide(question, prediction).reason
+    assert float(reason) == pytest.approx(grades.count(1) / 3, abs=1e-4)
+
+
+def test_a_rubric_question_without_an_answer_wants_a_refusal_and_one_without_items_its_gold() -> None:
+    unanswerable = replace(asked("", "abstention"), rubric=ITEMS, answerable=False)
+    for metric in ("rubric.words.v1", "rubric.all.v1"):
+        assert score(metric, unanswerable, "There is no information on that.") == 1
+        assert score(metric, unanswerable, "1,200 calls per day") == 0
+        assert score(metric, asked("red figs"), "red figs") == 1
+        assert score(metric, asked(""), "red figs") == 0
+
+
+@pytest.mark.parametrize(
+    ("prediction", "order"),
+    [
+        ("1. Debounce\n2. Response times\n3. Dropdown menus", [0, 1, 2]),
+        ("first the dropdown menus, then response times; last debounce", [2, 1, 0]),
+        ("Debounce and dropdown menus", [0, 2]),
+        ("nothing of that", []),
+        ("", []),
+    ],
+)
+def test_events_are_found_in_an_answer_in_its_order(prediction: str, order: list[int]) -> None:
+    items = ("Debounce delay", "API response times", "Dropdown menus")
+    assert order_in(items, prediction) == order
+    question = replace(asked("", "event_ordering"), rubric=items)
+    assert score("rubric.words.v1", question, prediction) == pytest.approx(ordering_score([0, 1, 2], order))
+
+
+@given(st.lists(st.integers(0, 6), min_size=1, unique=True), st.lists(st.integers(0, 9), min_size=1, unique=True))
+def test_an_order_agrees_with_scipy(gold: list[int], prediction: list[int]) -> None:
+    stats = pytest.importorskip("scipy.stats")
+    union = sorted({*gold, *prediction})
+    ranks = [
+        [items.index(one) + 1 if one in items else len(union) + 1 for one in union] for items in (gold, prediction)
+    ]
+    tau = stats.kendalltau(*ranks, variant="b").statistic
+    f1 = 2 * len({*gold} & {*prediction}) / (len(gold) + len(prediction))
+    norm = float(gold == prediction) if tau != tau else (tau + 1) / 2
+    assert ordering_score(gold, prediction) == pytest.approx(norm * f1, abs=1e-12)
+
+
+@given(st.lists(st.sampled_from([0, 1]), max_size=12), st.integers(1, 12))
+def test_retrieval_measures_agree_with_a_second_reckoning(relevance: list[int], k: int) -> None:
+    head, wanted = np.array(relevance[:k], dtype=float), sum(relevance)
+    assert recall_any(relevance, k) == float(head.sum() > 0)
+    assert recall_all(relevance, wanted, k) == float(head.sum() == wanted)
+    discounts = np.concatenate([[1.0], np.log2(np.arange(2, max(k, 2) + 1))])
+    ideal = np.sort(np.array(relevance, dtype=float))[::-1][:k]
+    best = float((ideal / discounts[: len(ideal)]).sum())
+    expected = float((head / discounts[: len(head)]).sum()) / best if best else 0.0
+    assert ndcg(relevance, k) == pytest.approx(expected)
+
+
+PASSED: dict[str, Status] = {"fix": "passed", "keep": "passed"}
+
+
+@pytest.mark.parametrize(
+    ("tests", "changes", "expected"),
+    [
+        ({}, {}, "resolved"),
+        ({"keep": "skipped"}, {}, "resolved"),
+        ({"other": "failed"}, {"exit_code": 1}, "resolved"),
+        ({"fix": "skipped"}, {}, "unresolved"),
+        ({"fix": "failed"}, {"exit_code": 1}, "unresolved"),
+        ({"fix": "error"}, {"exit_code": 1}, "unresolved"),
+        ({"keep": "failed"}, {"exit_code": 1}, "unresolved"),
+        ({"fix": None}, {}, "unresolved"),
+        ({"keep": None}, {}, "unresolved"),
+        ({}, {"applied": False}, "invalid"),
+        ({}, {"ran": False}, "invalid"),
+        ({}, {"exit_code": 2}, "invalid"),
+        ({"fix": "failed"}, {"applied": False, "exit_code": 1}, "invalid"),
+    ],
+)
+def test_a_patch_is_resolved_only_by_tests_that_ran_and_passed(
+    tests: dict[str, Any], changes: dict[str, Any], expected: str
+) -> None:
+    found = {name: status for name, status in {**PASSED, **tests}.items() if status}
+    attempt = replace(Attempt(applied=True, ran=True, exit_code=0, tests=found), **changes)
+    assert resolved(["fix"], ["keep"], attempt) == expected
+
+
+def test_a_long_run_of_one_letter_is_no_word_to_be_stemmed() -> None:
+    assert stem("Y" * 5000) == "y" * 5000
+    assert stem("agencies") == "agenc"
 
 
 def test_an_order_is_scored_by_agreement_and_overlap() -> None:
