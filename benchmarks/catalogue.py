@@ -46,7 +46,7 @@ CATALOGUE: Final[tuple[Card, ...]] = (
             "Recall, updates, time and preferences in a long history with an assistant, and knowing when to abstain."
         ),
         tasks=_("Open questions of six types, each with a history of its own; some can't be answered."),
-        metric=_("Yes or no by a judge, by question type (longmemeval.judge.v1)."),
+        metric=_("Yes or no by a judge, by question type (longmemeval.judge.v1); F1 by words without one."),
         source="https://github.com/xiaowu0162/LongMemEval",
         dataset="longmemeval",
     ),
