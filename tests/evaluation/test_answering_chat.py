@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import tokenizers
 
 from benchmarks.datasets.model import Question
 from benchmarks.judging.chat import ChatReply, ChatSettings
@@ -207,7 +208,6 @@ def test_a_choice_may_come_in_a_form_that_published_prompts_ask_for(text: str) -
 
 
 def test_the_models_own_tokenizer_counts_the_budget(server: LoopbackModel, tmp_path: Path) -> None:
-    tokenizers = pytest.importorskip("tokenizers")
     words = tokenizers.Tokenizer(tokenizers.models.WordLevel({"fig": 0, "?": 1}, unk_token="?"))
     words.pre_tokenizer = tokenizers.pre_tokenizers.Whitespace()
     path = tmp_path / "tokenizer.json"
