@@ -9,6 +9,7 @@ import pytest
 from django.db import connection
 from django.utils import timezone
 
+from aml.checks import tokenizer_is_there
 from benchmarks.models import Bundle
 from benchmarks.services import register_bundle
 from evaluation.models import Release
@@ -52,7 +53,13 @@ def test_a_release_with_models_names_them_their_host_and_their_prompts(release: 
     assert (baseline["judge"]["model"], baseline["judge"]["base_url_host"]) == (MODEL_NAME, "127.0.0.1")
     assert baseline["answer"]["prompts"]
     assert baseline["judge"]["prompts"]
-    assert baseline["metrics"] == {"talks": "yesno.judge.v1"}
+    assert baseline["metrics"] == baseline["judge"]["judges"] == {"talks": "yesno.judge.v1"}
+    assert baseline["answer"]["counter"] == {"id": "bytes3.v1", "sha256": "", "margin_percent": 10}
+    pairs = dict(describe_baseline(Release.objects.get(name="with-models")))
+    assert pairs["Judges"] == "talks: yesno.judge.v1"
+    assert pairs["Tokens counted by"] == "bytes3.v1"
+    assert f"system.txt {baseline['answer']['prompts']['system.txt'][:12]}" in pairs["Answer prompts"]
+    assert f"system_rubric.txt {baseline['judge']['prompts']['system_rubric.txt'][:12]}" in pairs["Judge prompts"]
     assert "canary-secret" not in str(baseline)
 
 
@@ -104,6 +111,15 @@ def test_the_code_hash_covers_what_decides_a_score_and_leaves_the_example_server
     assert any(name.startswith("evaluation/pipeline/answering/prompts/") for name in names)
     assert not any(name.startswith("contract/reference/") for name in names)
     assert all(name.endswith((".py", ".txt")) for name in names)
+
+
+def test_a_tokenizer_that_is_not_there_keeps_a_release_closed(release: Release, settings: Any) -> None:
+    settings.AML_ANSWER_BASE_URL, settings.AML_ANSWER_MODEL = "http://127.0.0.1:9/v1", "m"
+    settings.AML_ANSWER_TOKENIZER = str(settings.BASE_DIR / "no-such-tokenizer.json")
+    with pytest.raises(Refusal) as caught:
+        compare_baseline(release)
+    assert caught.value.code == "tokenizer_missing"
+    assert [message.id for message in tokenizer_is_there(None)] == ["aml.E003"]
 
 
 def test_a_baseline_reads_as_pairs_for_people(release: Release) -> None:
