@@ -1,8 +1,9 @@
 """Keeps what is said to a participant: every attempt whole or not at all, behind the lease's fence."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
+from operator import attrgetter
 from typing import Any
 
 import msgspec
@@ -21,6 +22,7 @@ from evaluation.models import Event, Item, Job, Receipt, ResponseBody, Retrieval
 from evaluation.pipeline.plan import Planned, PlannedAdd, PlannedSearch
 from evaluation.pipeline.ports import Attempt, EventState, LeaseLost, ScopeState
 from evaluation.progress import Progress
+from evaluation.rows import RowWriter
 from evaluation.services import end_job
 
 __all__ = ["DatabaseLedger", "pack_memories", "unpack_memories"]
@@ -84,68 +86,82 @@ class DatabaseLedger:
         with transaction.atomic():
             fence(self._lease, stage=self._progress.count(attempts))
             self._keep_events(attempts)
-            receipts = Receipt.objects.bulk_create([self._receipt(attempt) for attempt in attempts])
-            _keep_bodies(attempts, receipts)
-            Retrieval.objects.bulk_create([self._retrieval(attempt) for attempt in attempts if _is_retrieval(attempt)])
+            self._keep_receipts(attempts)
+            _RETRIEVALS.insert([self._retrieval(attempt) for attempt in attempts if _is_retrieval(attempt)])
             self._keep_scopes(attempts)
             self._progress.save()
             if failed is not None:
                 self._fail(failed)
 
     def _keep_events(self, attempts: Sequence[Attempt]) -> None:
-        rows = [self._event(attempt) for attempt in attempts]
-        Event.objects.bulk_update([row for row in rows if row.pk], _CHANGING)
-        Event.objects.bulk_create([row for row in rows if not row.pk])
-        for attempt, row in zip(attempts, rows, strict=True):
-            self._open[attempt.scope].event_pks[row.ordinal] = row.pk
+        known = [attempt for attempt in attempts if self._event_pk(attempt) is not None]
+        Event.objects.bulk_update([self._event(attempt) for attempt in known], _CHANGING)
+        new = [attempt for attempt in attempts if self._event_pk(attempt) is None]
+        scopes = {self._open[attempt.scope].pk: self._open[attempt.scope] for attempt in new}
+        rows = [
+            (
+                self._open[attempt.scope].pk,
+                attempt.event.ordinal,
+                Event.Kind.ADD if isinstance(attempt.event, PlannedAdd) else Event.Kind.SEARCH,
+                _request_id(attempt.event),
+                _event_state(attempt),
+                *_shared(attempt.state),
+            )
+            for attempt in new
+        ]
+        for pk, scope_pk, ordinal in _EVENTS.insert(rows, returning=("scope_id", "ordinal")):
+            scopes[scope_pk].event_pks[ordinal] = pk
+
+    def _event_pk(self, attempt: Attempt) -> int | None:
+        return self._open[attempt.scope].event_pks.get(attempt.event.ordinal)
 
     def _event(self, attempt: Attempt) -> Event:
-        scope, state = self._open[attempt.scope], attempt.state
         return Event(
-            pk=scope.event_pks.get(attempt.event.ordinal),
-            scope_id=scope.pk,
-            ordinal=attempt.event.ordinal,
-            kind=Event.Kind.ADD if isinstance(attempt.event, PlannedAdd) else Event.Kind.SEARCH,
-            request_id=_request_id(attempt.event),
+            pk=self._event_pk(attempt),
             state=_event_state(attempt),
-            **{name: getattr(state, name) for name in _SHARED},
+            **{name: getattr(attempt.state, name) for name in _SHARED},
         )
 
-    def _receipt(self, attempt: Attempt) -> Receipt:
+    def _keep_receipts(self, attempts: Sequence[Attempt]) -> None:
+        kept = _RECEIPTS.insert([self._receipt(attempt) for attempt in attempts], returning=("event_id",))
+        _keep_bodies(attempts, {event_pk: pk for pk, event_pk in kept}, self._event_pk)
+
+    def _receipt(self, attempt: Attempt) -> tuple[Any, ...]:
         receipt, reason = attempt.receipt, attempt.outcome.reason
-        return Receipt(
-            job_id=self._lease.job_id,
-            event_id=self._open[attempt.scope].event_pks[attempt.event.ordinal],
-            kind=receipt.kind,
-            attempt=attempt.state.attempts,
-            started_at=receipt.started_at,
-            ended_at=receipt.ended_at,
-            latency_ms=receipt.latency_ms,
-            http_status=receipt.http_status,
-            bytes_sent=receipt.bytes_sent,
-            bytes_received=receipt.bytes_received,
-            verdict=receipt.verdict,
-            reason_code=receipt.reason_code,
-            reason_got=_placed(reason) if reason else "",
-            resolved_address=receipt.resolved_address,
-            flags=list(receipt.flags),
+        return (
+            self._lease.job_id,
+            self._event_pk(attempt),
+            receipt.kind,
+            attempt.state.attempts,
+            receipt.started_at,
+            receipt.ended_at,
+            receipt.latency_ms,
+            receipt.http_status,
+            receipt.bytes_sent,
+            receipt.bytes_received,
+            receipt.verdict,
+            receipt.reason_code,
+            _placed(reason) if reason else "",
+            receipt.resolved_address,
+            list(receipt.flags),
         )
 
-    def _retrieval(self, attempt: Attempt) -> Retrieval:
+    def _retrieval(self, attempt: Attempt) -> tuple[Any, ...]:
         assert isinstance(attempt.outcome, SearchOutcome)
         memories = attempt.outcome.memories
         packed, digest = pack_memories(memories)
-        return Retrieval(
-            item_id=self._open[attempt.scope].item_pks[attempt.event.ordinal],
-            count=len(memories),
-            characters=sum(len(content_text(memory.content)) for memory in memories),
-            latency_ms=attempt.receipt.latency_ms,
-            flags=list(attempt.outcome.flags),
-            memories=packed,
-            sha256=digest,
+        return (
+            self._open[attempt.scope].item_pks[attempt.event.ordinal],
+            len(memories),
+            sum(len(content_text(memory.content)) for memory in memories),
+            attempt.receipt.latency_ms,
+            list(attempt.outcome.flags),
+            packed,
+            digest,
         )
 
     def _keep_scopes(self, attempts: Sequence[Attempt]) -> None:
+        """The next event of each scope; one statement for each place, as most often a batch is of few scopes."""
         for ordinal, next_event in {attempt.scope: attempt.next_event for attempt in attempts}.items():
             scope = self._open[ordinal]
             state = Scope.State.DONE if next_event == scope.events else Scope.State.PENDING
@@ -187,6 +203,16 @@ _SHARED = (
     "accepted_at",
     "task_id",
 )
+_shared = attrgetter(*_SHARED)
+_EVENTS = RowWriter(Event, ("scope_id", "ordinal", "kind", "request_id", "state", *_SHARED))
+_RECEIPTS = RowWriter(
+    Receipt,
+    (
+        "job_id", "event_id", "kind", "attempt", "started_at", "ended_at", "latency_ms", "http_status", "bytes_sent",
+        "bytes_received", "verdict", "reason_code", "reason_got", "resolved_address", "flags",
+    ),
+)  # fmt: skip
+_RETRIEVALS = RowWriter(Retrieval, ("item_id", "count", "characters", "latency_ms", "flags", "memories", "sha256"))
 _CHANGING = ["state", *(name for name in _SHARED if name not in {"body_sha256", "first_started_at"})]
 
 
@@ -205,14 +231,17 @@ def _request_id(event: Planned) -> str:
     return event.request.request_id if isinstance(event, PlannedAdd) else ""
 
 
-def _keep_bodies(attempts: Sequence[Attempt], receipts: Sequence[Receipt]) -> None:
+def _keep_bodies(
+    attempts: Sequence[Attempt], receipts: Mapping[int, int], event_pk: Callable[[Attempt], int | None]
+) -> None:
     """Keep what came where it was not what should have come; of a good Search the memories are kept."""
     bodies = []
-    for attempt, receipt in zip(attempts, receipts, strict=True):
+    for attempt in attempts:
         raw = attempt.outcome.raw
         if raw and attempt.outcome.verdict not in {Verdict.OK, Verdict.PENDING}:
             data, digest = pack_body(raw)
-            bodies.append(ResponseBody(receipt=receipt, size=len(raw), sha256=digest, data=data))
+            receipt = receipts[event_pk(attempt) or 0]
+            bodies.append(ResponseBody(receipt_id=receipt, size=len(raw), sha256=digest, data=data))
     if bodies:
         ResponseBody.objects.bulk_create(bodies)
 

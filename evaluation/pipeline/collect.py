@@ -40,6 +40,8 @@ SHORT_WAIT_S = 2.0
 """A wait that a slice sits out although nothing else is to do."""
 TICK_S = 0.05
 OPEN_SCOPES = 64
+PACE_S = 0.01
+"""Between the beginnings of two commits: a hundred a second are as quick as anyone can follow."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +79,7 @@ class Collector:
         # a Search keeps its place while it backs off: a server that is down sees no more than these
         self._places = asyncio.Semaphore(2 * search_lanes)
         self._scopes = asyncio.Semaphore(max(add_lanes, min(search_lanes, OPEN_SCOPES)))
-        self._commits = GroupCommit(ledger.record_attempts)
+        self._commits = GroupCommit(ledger.record_attempts, pace_s=PACE_S)
         self._at_work = 0
         self._due: list[datetime] = []
         self._idle_until: datetime | None = None

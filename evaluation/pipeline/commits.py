@@ -12,13 +12,18 @@ T = TypeVar("T")
 class GroupCommit(Generic[T]):
     """Hands results to `commit` in batches of at most `limit`, one batch at a time, in the order of `put`.
 
-    Nobody waits for a timer: a lone result is committed at once. When a commit fails, everybody whose result was in
-    it or waits behind it gets its exception, and later results are refused with the same one.
+    A lone result is committed at once; a commit that follows another begins at the earliest `pace_s` seconds after it
+    began, so that many quick results share what a commit costs whatever its size. When a commit fails, everybody whose
+    result was in it or waits behind it gets its exception, and later results are refused with the same one.
     """
 
-    def __init__(self, commit: Callable[[Sequence[T]], Awaitable[None]], *, limit: int = 64) -> None:
+    def __init__(
+        self, commit: Callable[[Sequence[T]], Awaitable[None]], *, limit: int = 64, pace_s: float = 0.0
+    ) -> None:
         self._commit = commit
         self._limit = limit
+        self._pace_s = pace_s
+        self._next_at = 0.0
         self._waiting: list[tuple[T, asyncio.Future[None]]] = []
         self._worker: asyncio.Task[None] | None = None
         self._broken: BaseException | None = None
@@ -39,7 +44,11 @@ class GroupCommit(Generic[T]):
             await self._worker
 
     async def _work(self) -> None:
+        loop = asyncio.get_running_loop()
         while self._waiting:
+            if (early := self._next_at - loop.time()) > 0 and len(self._waiting) < self._limit:
+                await asyncio.sleep(early)
+            self._next_at = loop.time() + self._pace_s
             batch, self._waiting = self._waiting[: self._limit], self._waiting[self._limit :]
             try:
                 await self._commit([result for result, _ in batch])

@@ -15,10 +15,12 @@ ask for 1,280. Not measured on an idle machine.
 from __future__ import annotations
 
 import asyncio
+import base64
 import cProfile
 import json
 import os
 import pstats
+import secrets
 import subprocess
 import sys
 import tempfile
@@ -95,14 +97,26 @@ def _engine(port: int, latency_s: float, lanes: int, calls: int) -> float:
     """Return calls a second of the engine, in a process and on a database of its own."""
     with tempfile.TemporaryDirectory() as folder:
         env = {name: value for name, value in os.environ.items() if not name.startswith(("AML_", "DATABASE_URL"))}
-        env |= {
-            "AML_VAR_DIR": folder,
-            "AML_ALLOWED_PRIVATE_TARGETS": f"127.0.0.1:{port}",
-            "DJANGO_SETTINGS_MODULE": "aml.settings",
-        }
+        env |= _settings(folder, port)
         program = [sys.executable, "-m", "tests.bench.engine", *map(str, (port, latency_s, lanes, calls))]
         done = subprocess.run(program, env=env, stdout=subprocess.PIPE, text=True, check=True, timeout=300)
     return float(json.loads(done.stdout.splitlines()[-1])["rate"])
+
+
+def _settings(folder: str, port: int) -> dict[str, str]:
+    """Settings of real use: with DEBUG on, Django keeps and quotes every statement."""
+    return {
+        "DJANGO_SETTINGS_MODULE": "aml.settings",
+        "DEBUG": "off",
+        "SECRET_KEY": secrets.token_urlsafe(48),
+        "ALLOWED_HOSTS": "127.0.0.1",
+        "AML_SITE_URL": "http://127.0.0.1",
+        "AML_KEY_PEPPER": secrets.token_urlsafe(32),
+        "AML_SECRETS_KEYS": "bench:" + base64.b64encode(secrets.token_bytes(32)).decode(),
+        "AML_VAR_DIR": folder,
+        "AML_ALLOWED_PRIVATE_TARGETS": f"127.0.0.1:{port}",
+        "AML_ALLOW_PRIVATE_IN_PRODUCTION": "on",
+    }
 
 
 def _measure(port: int, lanes: int, calls: int) -> float:
