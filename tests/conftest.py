@@ -39,6 +39,12 @@ def _evidence_of_its_own(tmp_path_factory: pytest.TempPathFactory) -> Iterator[N
         yield
 
 
+@pytest.fixture(autouse=True)
+def _code_may_be_edited(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever edits the tree while its tests run is no deployment that forgot to start again."""
+    monkeypatch.setattr("evaluation.releasechecks.changed_code_files", list)
+
+
 @pytest.fixture(scope="session")
 def data_dir() -> Path:
     """Public data sets, which the project does not ship."""

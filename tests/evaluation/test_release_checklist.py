@@ -15,7 +15,7 @@ from django.test import Client
 from django.utils import timezone, translation
 
 from benchmarks.models import Bundle
-from evaluation import gate
+from evaluation import gate, releasechecks
 from evaluation.arms.running import run_arm
 from evaluation.models import Job, Release
 from evaluation.pipeline import baseline
@@ -121,6 +121,7 @@ def test_code_that_changed_under_the_running_process_is_named(draft: Release, mo
     then = dict(baseline._code_hashes())
     then["benchmarks/scoring/token_f1.py"] = "0" * 64
     monkeypatch.setattr(baseline, "_code_hashes", lambda: then)
+    monkeypatch.setattr(releasechecks, "changed_code_files", baseline.changed_code_files)
     assert refusal_to_open(draft) == ["code_changed"]
 
 
