@@ -57,6 +57,7 @@ _CODE = (
     "evaluation/itemledger.py",
     "evaluation/ledger.py",
     "evaluation/preparing.py",
+    "evaluation/rows.py",
     "evaluation/slices.py",
     "evaluation/suites.py",
 )
