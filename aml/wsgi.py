@@ -9,5 +9,6 @@ os.environ.setdefault("DJANGO_SETTINGS_MODULE", "aml.settings")
 _django = get_wsgi_application()
 
 from aml.bodies import with_few_waiting  # noqa: E402  (reads the settings, which the line above has set up)
+from aml.pagecache import PageCache  # noqa: E402
 
-application = with_few_waiting(_django)
+application = PageCache(with_few_waiting(_django))

@@ -1,10 +1,12 @@
 """Whether a reader's copy of a page, and our own rendered board, still stand."""
 
+import uuid
 from calendar import timegm
 from collections.abc import Callable
 from datetime import datetime
 from functools import cache
 from hashlib import sha256
+from pathlib import Path
 from typing import TypeVar
 
 from django.conf import settings
@@ -22,7 +24,38 @@ HTMX_HEADERS = ("HX-Request", "HX-History-Restore-Request")
 """Request headers that decide between a page and a part of it."""
 
 
+MAY_BE_KEPT = "aml.may_be_kept"
+"""Set in the environ of a request whose page may be given to anybody else who asks the same."""
+OFFERED = "X-Offered-To-All"
+"""Header by which a view offers its page; it leads to whoever keeps pages and no further."""
+
 Answer = TypeVar("Answer", bound=HttpResponseBase)
+
+
+def offer(request: HttpRequest, response: HttpResponseBase) -> None:
+    """Let the page be handed out again until something is published, where the request allows it."""
+    if request.META.get(MAY_BE_KEPT) and not settings.DEBUG:
+        response.headers[OFFERED] = "1"
+
+
+def mark_publication() -> None:
+    """Have every page made anew that was kept on this machine."""
+    mark = _publication_mark()
+    mark.parent.mkdir(parents=True, exist_ok=True)
+    mark.write_text(uuid.uuid4().hex)
+
+
+def publication_stamp() -> int:
+    """A number that changes with each publication on this machine; 0 before the first."""
+    try:
+        found = _publication_mark().stat()
+    except OSError:
+        return 0
+    return hash((found.st_mtime_ns, found.st_ino))
+
+
+def _publication_mark() -> Path:
+    return Path(settings.VAR_DIR) / "published"
 
 
 def answer(

@@ -10,6 +10,7 @@ from django.utils.translation import gettext as _
 
 from evaluation.models import Job, PublicationReview
 from leaderboard.facts import entry_facts
+from leaderboard.freshness import mark_publication
 from leaderboard.models import Board, Entry, Snapshot
 from leaderboard.selectors import awaiting_publication
 from leaderboard.snapshots import build_payload, digest_of
@@ -197,6 +198,7 @@ def _take_snapshot(board: Board, *, actor: str, reason: str, at: datetime) -> Sn
         after={"snapshot": number, "digest": snapshot.digest},
         at=at,
     )
+    transaction.on_commit(mark_publication, robust=True)
     return snapshot
 
 

@@ -127,6 +127,8 @@ def _board_response(request: HttpRequest, board: Board, snapshot: Snapshot, newe
         response = render(request, "leaderboard/board.html", _board_context(board, snapshot, newest, part))
     patch_vary_headers(response, ["Cookie", *freshness.HTMX_HEADERS])
     patch_cache_control(response, no_cache=True)
+    if not query.search:
+        freshness.offer(request, response)
     return response
 
 
