@@ -10,6 +10,7 @@ from typing import Any
 from evaluation.gate import GateCheck, read_checks
 from evaluation.models import Job, PublicationReview, Receipt
 from evaluation.selectors import JobStatus, ResultParts, ScorePart, failure_of, job_status, slot_word
+from evaluation.throttling import throttle_payload
 
 
 def job_payload(job: Job, at: datetime) -> dict[str, Any]:
@@ -59,6 +60,7 @@ def progress_payload(status: JobStatus) -> dict[str, Any]:
             }
             for stage in status.stages
         ],
+        "throttle": throttle_payload(status.job),
     }
 
 

@@ -68,6 +68,22 @@ class StageAnswer(serializers.Serializer):
     eta_s = serializers.FloatField(allow_null=True)
 
 
+class ThrottleChangeAnswer(serializers.Serializer):
+    at = serializers.DateTimeField()
+    lanes = serializers.IntegerField(help_text="calls that went out at once from then on")
+    cause = serializers.CharField(
+        help_text="busy (HTTP 429), well, failing (another status that is tried again) or silent (no whole answer); "
+        "the last two keep the number from growing"
+    )
+
+
+class ThrottleAnswer(serializers.Serializer):
+    stage = serializers.ChoiceField(choices=Job.Stage.choices)
+    cap = serializers.IntegerField(help_text="the declared concurrency")
+    lanes = serializers.IntegerField(help_text="calls that go out at once now")
+    changes = ThrottleChangeAnswer(many=True)
+
+
 class ProgressAnswer(serializers.Serializer):
     stage = serializers.ChoiceField(choices=Job.Stage.choices)
     queue_position = serializers.IntegerField(allow_null=True)
@@ -75,6 +91,7 @@ class ProgressAnswer(serializers.Serializer):
     is_stalled = serializers.BooleanField()
     retries = serializers.IntegerField()
     stages = StageAnswer(many=True)
+    throttle = ThrottleAnswer(many=True, help_text="stages whose concurrency followed the server, oldest change first")
 
 
 class FailureAnswer(serializers.Serializer):

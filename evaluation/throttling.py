@@ -1,9 +1,12 @@
-"""How a run's concurrency followed its server: the changes of a stage as a drawing, and the latest as rows."""
+"""How a run's concurrency followed its server: the changes of a stage as a drawing, and the latest as rows.
+
+An entry whose number is that of the one before it tells of trouble that kept concurrency from growing.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Final
+from typing import Any, Final
 
 from django.utils.functional import Promise
 from django.utils.html import format_html
@@ -14,13 +17,15 @@ from django.utils.translation import gettext_lazy
 
 from evaluation.models import Job, StageProgress
 
-__all__ = ["ThrottleChange", "ThrottleHistory", "throttle_histories"]
+__all__ = ["ThrottleChange", "ThrottleHistory", "throttle_histories", "throttle_payload"]
 
 WIDTH, HEIGHT = 400, 90
 SHOWN = 12
 
 _CAUSES: Final[dict[str, Promise]] = {
     "busy": gettext_lazy("HTTP 429: the server was busy"),
+    "failing": gettext_lazy("the server answered with an error that is tried again"),
+    "silent": gettext_lazy("no whole answer: a time-out or a broken connection"),
     "well": gettext_lazy("all was well"),
 }
 
@@ -48,10 +53,28 @@ class ThrottleHistory:
 
 
 def throttle_histories(job: Job, at: datetime) -> list[ThrottleHistory]:
-    """The histories of the stages of `job` whose concurrency was ever changed; `at` ends one that goes on."""
+    """The histories of the stages of `job` that have any; `at` ends one that goes on."""
+    return [_history(row, cap, at) for row, cap in _throttled(job)]
+
+
+def throttle_payload(job: Job) -> list[dict[str, Any]]:
+    """The same as JSON values: all changes that are kept, oldest first, each with its cause as a word for machines."""
+    return [
+        {
+            "stage": row.stage,
+            "cap": cap,
+            "lanes": row.throttle[-1][1],
+            "changes": [{"at": when, "lanes": lanes, "cause": cause} for when, lanes, cause in row.throttle],
+        }
+        for row, cap in _throttled(job)
+    ]
+
+
+def _throttled(job: Job) -> list[tuple[StageProgress, int]]:
+    """The stages of `job` that have a history, with their declared caps."""
     caps = {Job.Stage.INGESTION: job.add_concurrency, Job.Stage.RETRIEVAL: job.search_concurrency}
     rows = {row.stage: row for row in job.progress.all()}
-    return [_history(rows[stage], cap, at) for stage, cap in caps.items() if stage in rows and rows[stage].throttle]
+    return [(rows[stage], cap) for stage, cap in caps.items() if stage in rows and rows[stage].throttle]
 
 
 def _history(row: StageProgress, cap: int, at: datetime) -> ThrottleHistory:

@@ -1,8 +1,9 @@
 """Lanes that follow what a server bears: as many calls at once as were declared, fewer where it says that it is busy.
 
 A 429 begins an episode: a fifth of the lanes closes, once, whatever else comes within its cool-down. While all is well
-the lanes grow again by 5% each time that as many calls as there are lanes have succeeded. A 5xx stops growth for as
-long as a cool-down. Retry-After holds back every call of the kind, not only the one that was told.
+the lanes grow again by 5% each time that as many calls as there are lanes have succeeded. A 5xx, and a call without a
+whole answer, stop growth for as long as a cool-down; the first of such an episode is told, though no lane closes.
+Retry-After holds back every call of the kind, not only the one that was told.
 """
 
 import asyncio
@@ -26,7 +27,11 @@ TOO_MANY = 429
 
 @dataclass(frozen=True, slots=True)
 class LaneChange:
-    """From `at` on, `lanes` calls go out at once; `cause` is busy, well, or start."""
+    """From `at` on, `lanes` calls go out at once.
+
+    `cause` is busy (429), well, or what keeps the lanes from growing: failing (another status that is tried again),
+    silent (no whole answer: a time-out, a reset, a body cut short).
+    """
 
     at: datetime
     lanes: int
@@ -47,6 +52,7 @@ class Lanes:
         self._well = 0
         self._calm_at: datetime | None = None
         self._episode_ends: datetime | None = None
+        self._trouble_ends: dict[str, datetime] = {}
         self.held_until: datetime | None = None
 
     @property
@@ -77,9 +83,8 @@ class Lanes:
         status = receipt.http_status or 0
         if status == TOO_MANY:
             self._shrink(outcome, now)
-        elif status >= 500:
-            self._well = 0
-            self._calm_at = now + timedelta(seconds=COOL_DOWN_S)
+        elif outcome.verdict is Verdict.RETRY:
+            return self._stop_growing("failing" if status >= 400 else "silent", now)
         elif outcome.verdict in (Verdict.OK, Verdict.PENDING):
             self._grow(now)
         if self.open == before:
@@ -98,6 +103,16 @@ class Lanes:
             self._episode_ends = ends
         self._well = 0
         self._calm_at = max(self._calm_at or ends, ends)
+
+    def _stop_growing(self, cause: str, now: datetime) -> LaneChange | None:
+        """Return what to tell of the trouble `cause`, where this is the first of its episode."""
+        ends = now + timedelta(seconds=COOL_DOWN_S)
+        is_first = now >= self._trouble_ends.get(cause, now)
+        if is_first:
+            self._trouble_ends[cause] = ends
+        self._well = 0
+        self._calm_at = max(self._calm_at or ends, ends)
+        return LaneChange(now, self.open, cause) if is_first else None
 
     def _grow(self, now: datetime) -> None:
         if self._limit >= self._cap or (self._calm_at is not None and now < self._calm_at):

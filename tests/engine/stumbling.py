@@ -8,7 +8,7 @@ import asyncio
 import random
 import threading
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from hashlib import sha256
 from typing import Any
@@ -33,8 +33,9 @@ SLOW_S = 1.5
 class StumblingMemory:
     """Hears everything; `heard` counts each path and body, `fates` what befell them."""
 
-    def __init__(self, seed: int, *, latency_s: float) -> None:
+    def __init__(self, seed: int, *, latency_s: float, fates: Mapping[str, int]) -> None:
         self._seed = seed
+        self._weights = fates
         self._latency_s = latency_s
         self._store = MemoryStore()
         self.heard: Counter[tuple[str, bytes]] = Counter()
@@ -72,7 +73,7 @@ class StumblingMemory:
     def _fate(self, path: str, body: bytes) -> str:
         seed = f"{self._seed} {self.heard[path, body]} {path} ".encode() + body
         chosen = random.Random(sha256(seed).digest())
-        return chosen.choices(list(FATES), weights=list(FATES.values()))[0]
+        return chosen.choices(list(self._weights), weights=list(self._weights.values()))[0]
 
     def _answer(self, path: str, body: bytes, fate: str, writer: asyncio.StreamWriter) -> None:
         if fate == "reset before":
@@ -100,9 +101,11 @@ class StumblingMemory:
 
 
 @contextmanager
-def stumbling_memory(seed: int, *, latency_s: float = 0.1) -> Iterator[StumblingMemory]:
-    """Serve in a thread of its own."""
-    memory = StumblingMemory(seed, latency_s=latency_s)
+def stumbling_memory(
+    seed: int, *, latency_s: float = 0.1, fates: Mapping[str, int] = FATES
+) -> Iterator[StumblingMemory]:
+    """Serve in a thread of its own; `fates` weighs what befalls a request."""
+    memory = StumblingMemory(seed, latency_s=latency_s, fates=fates)
     loop = asyncio.new_event_loop()
     server = loop.run_until_complete(asyncio.start_server(memory.serve, "127.0.0.1", 0, backlog=512))
     memory.port = server.sockets[0].getsockname()[1]

@@ -82,7 +82,7 @@ class TestLanes:
     def test_a_5xx_stops_growth_and_closes_nothing(self) -> None:
         lanes = Lanes(100)
         self.hear(lanes, 429)
-        assert self.hear(lanes, 503, s=20) == []
+        assert [(told.lanes, told.cause) for told in self.hear(lanes, 503, s=20, times=9)] == [(80, "failing")]
         assert self.hear(lanes, 200, s=34, times=500) == []
         assert self.hear(lanes, 200, s=35, times=80) != []
 

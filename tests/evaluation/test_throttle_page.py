@@ -27,6 +27,25 @@ def test_the_history_is_drawn_and_told_in_a_table(keyed: Client, entrant: Entran
     assert "<script" not in page.partition('class="chart-steps"')[2].partition("</svg>")[0]
 
 
+def test_the_api_and_the_progress_twin_tell_the_whole_history(keyed: Client, entrant: Entrant) -> None:
+    job = start(entrant, "smoke")
+    at = timezone.now().isoformat()
+    changes = [[at, 26 - n, cause] for n, cause in enumerate(["busy", "failing", "silent"])]
+    StageProgress.objects.filter(job=job, stage="ingestion").update(throttle=changes)
+    twin = keyed.get(f"{reverse('evaluation:job', args=[job.pk])}progress.json").json()
+    headers = {"Authorization": f"Bearer {entrant.text}"}
+    answer = keyed.get(f"/api/v1/eval-jobs/{job.pk}", headers=headers).json()
+
+    assert twin["progress"]["throttle"] == answer["progress"]["throttle"]
+    (history,) = twin["progress"]["throttle"]
+    assert (history["stage"], history["cap"], history["lanes"]) == ("ingestion", job.add_concurrency, 24)
+    assert [(change["lanes"], change["cause"]) for change in history["changes"]] == [
+        (26, "busy"),
+        (25, "failing"),
+        (24, "silent"),
+    ]
+
+
 def test_a_run_that_never_changed_its_concurrency_shows_none(keyed: Client, entrant: Entrant) -> None:
     job = start(entrant, "smoke")
     page = keyed.get(reverse("evaluation:job", args=[job.pk])).content.decode()
