@@ -19,6 +19,7 @@ from django.utils.translation import gettext_lazy
 from benchmarks.models import Bundle
 from evaluation import gate, reviews, selectors, services
 from evaluation.arms.selectors import arms_of
+from evaluation.columns import columns_of
 from evaluation.models import Job, PublicationReview, QuotaAccount, QuotaEntry, Receipt, Release, Result
 from evaluation.questionadmin import QuestionPages
 from evaluation.releases import (
@@ -65,7 +66,14 @@ class JobAdmin(QuestionPages, DecisionsMixin, ReadOnlyAdmin):
     list_filter = ("state", "mode", "track", "runner", "blame", "cycle")
     search_fields = ("id", "run_label", "version__label", "version__system__name", "failure_code")
     list_select_related = ("version__system",)
-    readonly_fields = ("progress_table", "questions_link", "heartbeat_at", "code_sha256", "receipts_table")
+    readonly_fields = (
+        "progress_table",
+        "columns_table",
+        "questions_link",
+        "heartbeat_at",
+        "code_sha256",
+        "receipts_table",
+    )
     decisions = (
         Decision(
             name="cancel",
@@ -89,6 +97,12 @@ class JobAdmin(QuestionPages, DecisionsMixin, ReadOnlyAdmin):
     def progress_table(self, job: Job) -> SafeString:
         context = {"status": selectors.job_status(job, timezone.now()), "job": job}
         return render_to_string("evaluation/admin/progress.html", context)
+
+    @admin.display(description=gettext_lazy("columns of scores"))
+    def columns_table(self, job: Job) -> SafeString | str:
+        """Empty until a run is scored again."""
+        columns = columns_of(job)
+        return render_to_string("evaluation/_columns.html", {"columns": columns}) if columns else "–"
 
     @admin.display(description=gettext_lazy("questions"))
     def questions_link(self, job: Job) -> SafeString:

@@ -9,6 +9,7 @@ from django.db import IntegrityError, transaction
 from django.utils.translation import gettext as _
 
 from evaluation import admission, quotas
+from evaluation.columns import evidence_head
 from evaluation.failures import failure_text
 from evaluation.gate import check_publication
 from evaluation.models import Event, Job, PublicationReview, Receipt, Release, StageProgress
@@ -156,7 +157,7 @@ def end_job(
         subject=job,
         reason=code,
         before={"state": before},
-        after={"state": state, "blame": blame, "refunded": refunded},
+        after={"state": state, "blame": blame, "refunded": refunded, **evidence_head(job)},
         at=at,
     )
     _open_review(job, at)

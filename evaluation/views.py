@@ -21,6 +21,7 @@ from django_htmx.http import HttpResponseClientRedirect
 from benchmarks.titles import category_title
 from evaluation import selectors
 from evaluation.admission import full_preconditions
+from evaluation.columns import columns_of
 from evaluation.forms import JobForm, KeyForm
 from evaluation.models import Item, Job, PublicationReview
 from evaluation.payloads import job_payload
@@ -132,6 +133,7 @@ def job(request: HttpRequest, key: LeaderboardKey, pk: UUID) -> HttpResponse:
     context = {
         **_progress_context(job),
         "result": selectors.result_of(job),
+        "columns": columns_of(job),
         "receipts": selectors.receipts_summary(job),
         "checks": selectors.checks_of(job),
         "review": PublicationReview.objects.filter(job=job).first(),

@@ -9,6 +9,7 @@ import pytest
 from django.core.files.base import ContentFile
 from django.core.management import CommandError, call_command
 
+from evaluation.columns import columns_of
 from evaluation.evidence import retention
 from evaluation.evidence.rescoring import rescore
 from evaluation.evidence.sealing import evidence_storage
@@ -234,3 +235,12 @@ def test_files_of_nobody_go_after_a_day(run: Job, monkeypatch) -> None:
 def test_a_column_named_main_can_never_be_written(run: Job) -> None:
     with pytest.raises(ValueError, match="other than main"):
         rescore(job=run, column="main", actor="platform", at=run.ended_at)
+
+
+def test_the_end_of_a_run_keeps_the_head_of_its_evidence_for_good(run: Job) -> None:
+    said("rejudge", str(run.pk))
+
+    last = Segment.objects.filter(job=run).latest("number")
+    after = AuditEvent.objects.get(action="job.ended", subject_id=str(run.pk)).after
+    assert (after["segments"], after["evidence_digest"]) == (3, last.digest)
+    assert [row.column for row in columns_of(run)] == ["main", "rejudge-1"]
