@@ -37,6 +37,10 @@ _RULES: Final[Mapping[str, Rule]] = {
         "words of letters, digits, - and _, with / between them",
     ),
     "AML_WORKERS": (lambda number: number >= 1, "one or more"),
+    "AML_BROKER_URL": (
+        lambda text: not text or (urlsplit(text).scheme in {"redis", "rediss"} and bool(urlsplit(text).hostname)),
+        "an address such as redis://:password@host:6379/0",
+    ),
     "AML_LEASE_S": _SOME_TIME,
     "AML_HEARTBEAT_S": _SOME_TIME,
     "AML_SLICE_S": _SOME_TIME,
@@ -100,6 +104,14 @@ class Environment(environ.Env):
         if not found:
             raise _malformed(var, wanted)
         return found
+
+
+def in_time(redis_url: str) -> str:
+    """The address with time limits, so that no request waits for a Redis that is away; one's own in it stand."""
+    missing = [
+        limit for limit in ("socket_connect_timeout=3", "socket_timeout=10") if limit.split("=")[0] not in redis_url
+    ]
+    return redis_url + ("&" if "?" in redis_url else "?") + "&".join(missing) if missing else redis_url
 
 
 def _malformed(var: str, wanted: str) -> ImproperlyConfigured:

@@ -4,13 +4,14 @@ A setting that is missing or malformed stops the start with a sentence that name
 default that runs on one machine without a server; with `DEBUG` off, what protects people must be set.
 """
 
+from importlib.util import find_spec
 from pathlib import Path
 from urllib.parse import urlsplit
 
 from django.core.exceptions import ImproperlyConfigured
 from django.utils.translation import gettext_lazy as _
 
-from aml.environment import Environment
+from aml.environment import Environment, in_time
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 
@@ -124,9 +125,13 @@ DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 CACHES = {"default": env.cache_at("CACHE_URL", default="locmemcache://")}
 
 # Background work: django-q2 carries wake-ups only, the truth is in our own tables -----------------------------------
+# The queue is in the database; redis://:password@host:6379/0 puts it into a Redis of its own (extra "redis").
+AML_BROKER_URL = env.str("AML_BROKER_URL", default="")
+if AML_BROKER_URL and find_spec("redis") is None:
+    raise ImproperlyConfigured("AML_BROKER_URL is set and the package redis is missing. Install the extra redis.")
 Q_CLUSTER = {
     "name": "aml",
-    "orm": "default",
+    **({"redis": in_time(AML_BROKER_URL)} if AML_BROKER_URL else {"orm": "default"}),
     "workers": env.int("AML_WORKERS", default=2),
     "queue_limit": 1,
     "bulk": 1,

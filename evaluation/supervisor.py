@@ -24,7 +24,7 @@ from django_q.models import OrmQ
 from evaluation.cluster import PR_SET_CHILD_SUBREAPER, prctl
 from evaluation.lease import owner_name
 from evaluation.models import Job
-from evaluation.tasks import reap
+from evaluation.tasks import queued, reap
 from evaluation.workers import BEAT_S, forget_worker, note_worker
 
 __all__ = ["DRAIN_S", "Supervisor", "cluster_command"]
@@ -106,6 +106,7 @@ class Supervisor:
         self._next_reap = 0.0
         self._next_check = 0.0
         self._next_sign = 0.0
+        self._queue_moved_at = clock()
 
     def run(self) -> None:
         """Supervise until told to stop, then drain."""
@@ -136,6 +137,7 @@ class Supervisor:
                 self._next_check = now + settings.AML_REAPER_S
                 if self._is_stuck():
                     log.critical("a wake-up waits although workers are free: ending the clusters to start others")
+                    self._queue_moved_at = self._clock()
                     for cluster in self._clusters:
                         cluster.kill()
         except DatabaseError:
@@ -153,9 +155,16 @@ class Supervisor:
 
     def _is_stuck(self) -> bool:
         at = self._clock()
-        waits = OrmQ.objects.filter(lock__lt=at - timedelta(seconds=STUCK_S)).exists()
         busy = Job.objects.filter(state=Job.State.RUNNING, lease_until__gte=at).count()
-        return waits and busy < len(self._clusters) * cast(int, Conf.WORKERS)
+        return self._waits_long(at) and busy < len(self._clusters) * cast(int, Conf.WORKERS)
+
+    def _waits_long(self, at: datetime) -> bool:
+        """Whether tasks wait that nobody takes. A broker outside doesn't say since when, so we watch its queue."""
+        if not settings.AML_BROKER_URL:
+            return OrmQ.objects.filter(lock__lt=at - timedelta(seconds=STUCK_S)).exists()
+        if not queued():  # nothing waits, or the broker is away
+            self._queue_moved_at = at
+        return at - self._queue_moved_at > timedelta(seconds=STUCK_S)
 
     def _drain(self) -> None:
         """Let busy workers stop in order for `DRAIN_S`, then end what is left."""

@@ -1,18 +1,25 @@
 """What django-q2 carries: wake-ups. Nothing is lost when one is, and nothing is done twice when two arrive."""
 
+import logging
 from datetime import datetime, timedelta
+from functools import partial
+from typing import Any
 from uuid import UUID
 
 from django.conf import settings
 from django.db import transaction
 from django.db.models import F, Q
 from django.utils import timezone
+from django_q.brokers import get_broker
+from django_q.models import OrmQ
 from django_q.tasks import async_task
 
 from evaluation.models import Job
 from submissions.models import OutboxMail, ThrottleCounter
 
-__all__ = ["reap", "run_slice", "send_letters", "wake"]
+__all__ = ["queued", "reap", "run_slice", "send_letters", "wake"]
+
+log = logging.getLogger(__name__)
 
 _LETTERS = "letters"
 """Names the counter by which only one of many reapers asks for the waiting letters."""
@@ -33,9 +40,9 @@ def run_slice(job_id: str) -> str:
 
 
 def wake(job_id: UUID | str) -> None:
-    """Queue a slice of the job, inside the caller's transaction. Waking too often does no harm."""
+    """Queue a slice of the job with the caller's transaction. Waking too often does no harm."""
     Job.objects.filter(pk=job_id, waiting_since=None).update(waiting_since=timezone.now())
-    async_task("evaluation.tasks.run_slice", str(job_id), task_name=f"slice {job_id}"[:100])
+    _queue("evaluation.tasks.run_slice", str(job_id), name=f"slice {job_id}"[:100])
 
 
 def reap(at: datetime | None = None) -> int:
@@ -66,7 +73,31 @@ def _ask_to_send(at: datetime) -> None:
     _row, is_first = ThrottleCounter.objects.get_or_create(limit=_LETTERS, subject="", window=window)
     if is_first:
         ThrottleCounter.objects.filter(limit=_LETTERS, window__lt=window).delete()
-        async_task("evaluation.tasks.send_letters", task_name="letters")
+        _queue("evaluation.tasks.send_letters", name="letters")
+
+
+def queued() -> int | None:
+    """How many tasks wait in the broker; None where one outside the database can't be reached."""
+    if not settings.AML_BROKER_URL:
+        return OrmQ.objects.count()
+    try:
+        return int(get_broker().queue_size())
+    except Exception:  # whatever a broker's client raises: it is gone, and the reaper makes up for that
+        log.warning("the task queue could not be reached")
+        return None
+
+
+def _queue(function: str, *arguments: Any, name: str) -> None:
+    """Hand a task to the broker.
+
+    In the database it is part of the caller's transaction. A broker outside gets it after the commit, so that no worker
+    sees it before what it is about; one that is out of reach loses it, and the reaper asks again.
+    """
+    send = partial(async_task, function, *arguments, task_name=name)
+    if settings.AML_BROKER_URL:
+        transaction.on_commit(send, robust=True)
+    else:
+        send()
 
 
 def _longest_unserved(at: datetime) -> UUID | None:

@@ -8,9 +8,10 @@ from statistics import median
 
 from django.conf import settings
 from django.db.models import Count, Max, Min, Q
-from django_q.models import OrmQ, Task
+from django_q.models import Task
 
 from evaluation.models import Job
+from evaluation.tasks import queued
 from evaluation.workers import read_crew
 from submissions.models import Track
 
@@ -72,7 +73,7 @@ def read_service(at: datetime) -> Service:
         queued=jobs["queued"],
         stalled=Job.objects.stalled(at - timedelta(seconds=2 * settings.AML_LEASE_S)).count(),
         waiting_since=jobs["waiting_since"],
-        wake_ups=OrmQ.objects.count(),
+        wake_ups=queued() or 0,
         tracks=_loads(at),
     )
 

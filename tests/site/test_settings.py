@@ -2,6 +2,7 @@
 
 import logging
 import os
+import re
 import subprocess
 import sys
 from typing import Any
@@ -39,6 +40,10 @@ def start(**environment: str) -> subprocess.CompletedProcess[str]:
         ({"AML_HTTPS": "onn"}, "AML_HTTPS is malformed. Expected on or off"),
         ({"DEBUG": "maybe"}, "DEBUG is malformed. Expected on or off"),
         ({"DATABASE_URL": "nosql://aml:pass-word@host/aml"}, "DATABASE_URL is malformed. Expected postgres://"),
+        (
+            {"AML_BROKER_URL": "amqp://aml:pass-word@host"},
+            "AML_BROKER_URL is malformed. Expected an address such as redis",
+        ),
         ({"CACHE_URL": "none://"}, "CACHE_URL is malformed."),
         ({"EMAIL_URL": "mail.example.org"}, "EMAIL_URL is malformed."),
         ({"LOG_LEVEL": "LOUD"}, "LOG_LEVEL is malformed. Expected DEBUG, INFO"),
@@ -78,3 +83,11 @@ def test_a_wrong_host_is_one_warning_without_a_traceback(client: Client, capsys:
     [record] = [record for record in records if record.name.startswith("django")]
     assert (record.levelname, record.exc_info) == ("WARNING", None)
     assert "scanner.example.net" in record.getMessage()
+
+
+def test_every_setting_that_is_read_stands_in_the_example() -> None:
+    code = (ROOT / "aml" / "settings.py").read_text()
+    read = set(re.findall(r"""(?:env\.\w+|_secret)\(\s*["']([A-Z_]+)["']""", code))
+    shown = set(re.findall(r"^#?([A-Z_]+)=", (ROOT / ".env.example").read_text(), re.MULTILINE))
+    assert len(read) >= 40
+    assert shown == read
