@@ -93,17 +93,14 @@ def test_a_stall_longer_than_the_read_time_out_costs_no_point(
 
 @pytest.mark.chaos
 @pytest.mark.timeout(120)
-@pytest.mark.parametrize(("time_out_s", "causes"), [(20, {"silent"}), (60, set())])
-def test_a_stall_of_thirty_seconds_costs_no_point(
-    digest: str, release: Release, memory: Memory, settings: Any, time_out_s: int, causes: set[str]
-) -> None:
-    """It is waited for where the team's time allows it, and tried again where it doesn't."""
+def test_a_stall_of_thirty_seconds_costs_no_point(digest: str, release: Release, memory: Memory, settings: Any) -> None:
+    """The team has said that a call takes less, so that it is tried again while the server still stands still."""
     began = time.monotonic()
-    job = stalled(release, memory, settings, stall_s=30, time_out_s=time_out_s)
+    job = stalled(release, memory, settings, stall_s=30, time_out_s=20)
 
     assert (job.state, Result.objects.get(job=job).digest) == ("succeeded", digest)
-    assert told(job) == causes
-    assert time.monotonic() - began >= min(30, time_out_s)
+    assert told(job) == {"silent"}
+    assert time.monotonic() - began >= 20
 
 
 def stalled(release: Release, memory: Memory, settings: Any, *, stall_s: float, time_out_s: int) -> Job:
