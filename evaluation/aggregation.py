@@ -1,5 +1,8 @@
 """The last stage: a job's items and receipts become its Result."""
 
+from typing import Any
+
+from evaluation.analysing import Analysis
 from evaluation.models import Item, Job, Receipt, Result, Retrieval
 from evaluation.pipeline.aggregate import ScoredItem, aggregate, efficiency_facts
 
@@ -8,8 +11,9 @@ __all__ = ["make_result"]
 _FIELDS = ("question_key", "step", "state", "score", "category", "capability", "scope__bundle", "answerable")
 
 
-def make_result(job: Job) -> Result:
+def make_result(job: Job, analysis: Analysis | None = None, budget_curve: dict[str, Any] | None = None) -> Result:
     """Write the job's Result; call it inside the transaction that ends the job."""
+    analysis = analysis or Analysis()
     rows = Item.objects.filter(job=job).order_by().values_list(*_FIELDS)
     facts = aggregate(ScoredItem(*row) for row in rows.iterator())
     return Result.objects.create(
@@ -22,7 +26,10 @@ def make_result(job: Job) -> Result:
         capabilities=facts.capabilities,
         datasets=facts.datasets,
         states=facts.states,
-        efficiency=_efficiency(job),
+        efficiency=_efficiency(job) | analysis.efficiency,
+        recall=analysis.recall,
+        attribution=analysis.attribution,
+        budget_curve=budget_curve or {},
         digest=facts.digest,
     )
 

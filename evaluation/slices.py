@@ -6,22 +6,27 @@ point, or run twice, and the job only loses time.
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Iterator, Mapping
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from datetime import datetime, timedelta
 from enum import StrEnum
 from functools import partial
 from uuid import UUID
 
+import zstandard
 from django.conf import settings
 from django.db import transaction
 from django.db.models import Min
 from django.utils import timezone
 
+from benchmarks.judging.faults import ModelFault
 from evaluation.aggregation import make_result
+from evaluation.analysing import Analysis, analyse_run, keep_causes
 from evaluation.backends import answerer_for, judges_for
+from evaluation.budgetcurve import BudgetCurve, budget_curve_of
 from evaluation.database_thread import DatabaseThread
 from evaluation.door import ParticipantDoor
+from evaluation.evidence.reading import EvidenceMissing
 from evaluation.evidence.sealing import seal_scopes
 from evaluation.faults import PlatformFault
 from evaluation.itemledger import ANSWERING, SCORING, ItemLedger, Step
@@ -41,7 +46,7 @@ from evaluation.pipeline.items import (
     answer_with,
     score_with,
 )
-from evaluation.pipeline.ports import Clock, LeaseLost, PlanChanged, ScopeWork
+from evaluation.pipeline.ports import Answerer, Clock, Judge, LeaseLost, PlanChanged, ScopeWork
 from evaluation.preparing import is_prepared, prepare
 from evaluation.progress import Progress
 from evaluation.services import end_job
@@ -61,6 +66,10 @@ MAX_GIVEN_UP = 32
 
 
 _WORK = (Job.Stage.INGESTION, Job.Stage.RETRIEVAL, Job.Stage.ANSWERING, Job.Stage.SCORING)
+
+
+_UNREADABLE = (EvidenceMissing, PlatformFault, OSError, ValueError, zstandard.ZstdError)
+"""What reading evidence raises."""
 
 
 class SliceEnd(StrEnum):
@@ -111,6 +120,7 @@ class _Slice:
         self._control = control
         self._clock = clock
         self._retry = retry
+        self._analysis, self._curve_missing = Analysis(), ""
         self._job = Job.objects.select_related("version", "release__smoke_bundle").get(pk=lease.job_id)
 
     def run(self) -> SliceEnd:
@@ -142,7 +152,39 @@ class _Slice:
             go_on_at = await stage()
             if self._control.halted or go_on_at is not None:
                 return go_on_at or self._clock()
-        return None
+        return await self._analyse()
+
+    async def _analyse(self) -> datetime | None:
+        """Say where wrong answers come from and draw the curve. What fails here is missing, and costs no score."""
+        if not await self._thread.run(self._is_scored):
+            return None
+        try:
+            self._analysis = await self._thread.run(self._read_evidence)
+        except _UNREADABLE as error:
+            log.error("the evidence of job %s could not be analysed: %s", self._lease.job_id, error)
+        try:
+            await self._draw_curve()
+        except (ModelFault, *_UNREADABLE) as error:
+            self._curve_missing = getattr(error, "code", "evidence_missing")
+            log.error("job %s has no budget curve: %s", self._lease.job_id, error)
+        return self._clock() if self._control.closing and await self._is_curve_due() else None
+
+    def _is_scored(self) -> bool:
+        return not Item.objects.filter(job_id=self._lease.job_id).exclude(state=Item.State.SCORED).exists()
+
+    def _read_evidence(self) -> Analysis:
+        return analyse_run(self._job, self._suite, keep=keep_causes(self._lease))
+
+    async def _is_curve_due(self) -> bool:
+        return not self._curve_missing and await self._curve().is_due()
+
+    def _curve(self) -> BudgetCurve:
+        return BudgetCurve(self._job, lease=self._lease, control=self._control, thread=self._thread)
+
+    async def _draw_curve(self) -> None:
+        if await self._is_curve_due():
+            async with self._answerer() as answerer, self._judges() as judges:
+                await self._curve().draw(answerer, judges)
 
     async def _collect(self) -> datetime | None:
         left = await self._thread.run(self._scopes_left)
@@ -200,14 +242,19 @@ class _Slice:
 
     @asynccontextmanager
     async def _attempt(self, step: Step) -> AsyncIterator[Attempt]:
-        baseline, fence_key = self._job.release.baseline, bytes(self._job.id_key)
         if step is ANSWERING:
-            async with answerer_for(baseline, fence_key=fence_key) as answerer:
+            async with self._answerer() as answerer:
                 yield answer_with(answerer)
         else:
-            metrics = {part.bundle.name: part.metric for part in self._suite.parts}
-            async with judges_for(baseline, metrics=metrics, fence_key=fence_key) as judges:
+            async with self._judges() as judges:
                 yield score_with(judges)
+
+    def _answerer(self) -> AbstractAsyncContextManager[Answerer]:
+        return answerer_for(self._job.release.baseline, fence_key=bytes(self._job.id_key))
+
+    def _judges(self) -> AbstractAsyncContextManager[Mapping[str, Judge]]:
+        metrics = {part.bundle.name: part.metric for part in self._suite.parts}
+        return judges_for(self._job.release.baseline, metrics=metrics, fence_key=bytes(self._job.id_key))
 
     def _items_due_at(self, step: Step, model_is_down: bool) -> datetime | None:
         """When the step's next item is due; None when none waits. Raises PlatformFault when too many gave up."""
@@ -249,7 +296,7 @@ class _Slice:
             raise PlatformFault("internal_error", f"at the end: items {sorted(states)}, undone {undone}")
         with transaction.atomic():
             fence(self._lease, stage=Job.Stage.AGGREGATION)
-            make_result(self._job)
+            make_result(self._job, self._analysis, budget_curve_of(self._job, self._curve_missing))
             self._progress.add(Job.Stage.AGGREGATION, done=1)
             self._progress.save()
             return self._end(Job.State.SUCCEEDED)

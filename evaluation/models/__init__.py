@@ -2,7 +2,7 @@
 
 from .arms import ArmItem, ArmRun
 from .evidence import ResponseBody, Segment
-from .items import Answer, Item, Judgement, Retrieval
+from .items import Answer, BudgetScore, Item, Judgement, Retrieval
 from .jobs import Job, StageProgress
 from .publication import PublicationReview
 from .quotas import QuotaAccount, QuotaEntry
@@ -15,6 +15,7 @@ __all__ = [
     "Answer",
     "ArmItem",
     "ArmRun",
+    "BudgetScore",
     "Event",
     "Item",
     "Job",

@@ -28,6 +28,7 @@ class Item(models.Model):
     state = models.CharField(_("state"), max_length=20, choices=State.choices, default=State.PENDING)
     score = models.FloatField(_("score"), null=True, blank=True)
     error_code = models.CharField(_("error code"), max_length=60, blank=True)
+    attribution = models.CharField(_("cause of a wrong answer"), max_length=24, blank=True)
     attempts = models.PositiveIntegerField(_("attempts to answer and score"), default=0)
     next_attempt_at = models.DateTimeField(_("next attempt"), null=True, blank=True)
 
@@ -108,3 +109,19 @@ class Judgement(models.Model):
 
     def __str__(self) -> str:
         return f"{self.item}: {self.score}"
+
+
+class BudgetScore(models.Model):
+    """What an item of the budget curve's sample would score with only the first `memories` of its Search."""
+
+    item = models.ForeignKey(Item, on_delete=models.CASCADE, related_name="budget_scores")
+    memories = models.PositiveIntegerField(_("memories"))
+    score = models.FloatField(_("score"))
+
+    class Meta:
+        verbose_name = _("score by budget")
+        verbose_name_plural = _("scores by budget")
+        constraints = [models.UniqueConstraint(fields=["item", "memories"], name="budget_score_once_at_each_depth")]
+
+    def __str__(self) -> str:
+        return f"{self.item}: {self.memories}, {self.score}"

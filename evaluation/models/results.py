@@ -19,6 +19,9 @@ class Result(models.Model):
     datasets = models.JSONField(_("datasets"), default=dict)
     states = models.JSONField(_("items by state"), default=dict)
     efficiency = models.JSONField(_("efficiency"), default=dict)
+    recall = models.JSONField(_("evidence recall"), default=dict)
+    attribution = models.JSONField(_("causes of wrong answers"), default=dict)
+    budget_curve = models.JSONField(_("budget curve"), default=dict)
     digest = models.CharField(_("digest"), max_length=64, help_text=_("SHA-256 over every item's key, state and score"))
     created_at = models.DateTimeField(_("created"), auto_now_add=True)
 
