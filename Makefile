@@ -11,7 +11,7 @@ PORT ?= 8000
 LOCOMO ?= ../shared/data/locomo
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo locomo suites serve test chaos bench lint format screenshots messages lock clean
+.PHONY: help setup demo locomo suites serve test chaos same-numbers bench lint format screenshots messages lock clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -36,7 +36,11 @@ test: setup-test ## the whole suite, browser tests included
 chaos: setup-test ## kill processes at random for CHAOS_SECONDS (60) and hold the runs to the right numbers
 	@CHAOS_SECONDS=$(or $(CHAOS_SECONDS),60) $(BIN)/python -m pytest -n0 tests/engine/test_chaos.py
 
-bench: setup-test ## the wire's figures beside their goals, into var/bench.json; fails when a hard one is missed
+same-numbers: setup-test ## the whole LoCoMo file at 1, 8 and 64 lanes and by two clusters: one digest (AML_DATA_DIR=folder)
+	@LOCOMO_CONVERSATIONS=10 $(BIN)/python -m pytest -n0 tests/engine/test_same_numbers.py
+
+bench: setup-test ## figures of wire, engine and site beside their goals, into var/bench.json; fails when a hard one is missed
+	@.ci/system-packages bench
 	@$(BIN)/python -m tests.bench
 
 lint: setup-test ## format, lint, types, layers, migrations, templates
