@@ -90,6 +90,9 @@ def result_payload(parts: ResultParts) -> dict[str, Any]:
         "datasets": [_part(part) for part in parts.datasets],
         "items": result.states,
         "efficiency": result.efficiency,
+        "recall": result.recall,
+        "attribution": result.attribution,
+        "budget_curve": result.budget_curve,
         "digest": result.digest,
     }
 

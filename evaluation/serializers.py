@@ -164,6 +164,9 @@ class ResultAnswer(serializers.Serializer):
     datasets = PartAnswer(many=True)
     items = serializers.DictField(child=serializers.IntegerField())
     efficiency = serializers.DictField(child=serializers.FloatField())
+    recall = serializers.JSONField(help_text="Gold-evidence recall by depth: rule, n, at")
+    attribution = serializers.JSONField(help_text="Wrong answers by cause, and by category and cause")
+    budget_curve = serializers.JSONField(help_text="Score by number of memories on a sample; missing says why not")
     digest = serializers.CharField()
 
 

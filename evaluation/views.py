@@ -21,6 +21,7 @@ from django_htmx.http import HttpResponseClientRedirect
 from benchmarks.titles import category_title
 from evaluation import selectors
 from evaluation.admission import full_preconditions
+from evaluation.analysispage import charts_of
 from evaluation.columns import columns_of
 from evaluation.forms import JobForm, KeyForm
 from evaluation.models import Item, Job, PublicationReview
@@ -130,9 +131,11 @@ def submit(request: HttpRequest, key: LeaderboardKey) -> HttpResponse:
 def job(request: HttpRequest, key: LeaderboardKey, pk: UUID) -> HttpResponse:
     """One run: how far it is, what came of it, and what it takes to be published."""
     job = _job_or_404(key, pk)
+    result = selectors.result_of(job)
     context = {
         **_progress_context(job),
-        "result": selectors.result_of(job),
+        "result": result,
+        "analysis": charts_of(result.result) if result else [],
         "columns": columns_of(job),
         "receipts": selectors.receipts_summary(job),
         "checks": selectors.checks_of(job),

@@ -14,6 +14,7 @@ FACTS = frozenset(
         "team", "system", "version", "division", "track", "cycle", "label", "description", "openness",
         "submitted_at", "finished_at",
         "score", "n", "coverage", "states", "answerable", "categories", "capabilities", "datasets", "efficiency",
+        "recall", "attribution", "budget_curve",
         "release", "answer", "judge", "top_k", "bundles", "code", "contract", "result_digest",
     }
 )  # fmt: skip
@@ -25,7 +26,14 @@ EFFICIENCY = (
     "characters_p50",
     "characters_mean",
     "memories_mean",
+    "context_tokens_p50",
+    "context_tokens_mean",
+    "empty_share",
+    "same_share",
 )
+RECALL = ("rule", "n", "at")
+ATTRIBUTION = ("rule", "wrong_below", "n", "wrong", "counts", "categories")
+BUDGET_CURVE = ("sample", "missing", "points")
 SUBMITTED_BY_API = "submitted_by_api"
 REFERENCE_ARM = "reference_arm"
 
@@ -88,7 +96,14 @@ def _scores(result: Result, release: Release) -> dict[str, Any]:
         "capabilities": _parts(result.capabilities),
         "datasets": _datasets(result, release),
         "efficiency": {name: result.efficiency[name] for name in EFFICIENCY if name in result.efficiency},
+        "recall": _named(result.recall, RECALL),
+        "attribution": _named(result.attribution, ATTRIBUTION),
+        "budget_curve": _named(result.budget_curve, BUDGET_CURVE),
     }
+
+
+def _named(facts: Mapping[str, Any], names: tuple[str, ...]) -> dict[str, Any]:
+    return {name: facts[name] for name in names if name in facts}
 
 
 def _datasets(result: Result, release: Release) -> dict[str, Any]:

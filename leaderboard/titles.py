@@ -56,5 +56,9 @@ def efficiency_title(name: str) -> str:
         "characters_p50": _("Characters returned, median"),
         "characters_mean": _("Characters returned, mean"),
         "memories_mean": _("Memories returned, mean"),
+        "context_tokens_p50": _("Context tokens, median"),
+        "context_tokens_mean": _("Context tokens, mean"),
+        "empty_share": _("Searches that returned nothing, share"),
+        "same_share": _("Searches that returned what the one before had, share"),
     }
     return titles.get(name, name)
