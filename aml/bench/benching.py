@@ -16,6 +16,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
+from aml.bench.failed import FailedRun, by_model, by_server, write_failure
 from aml.bench.report import Report, read_report, write_reports
 from aml.bench.screen import Screen
 from aml.speech import gettext as _
@@ -150,16 +151,30 @@ def _work(
         screen.say_stopped(folder)
         return INTERRUPTED
     if ending is Ending.FAILED and ledger.failure is not None:
-        screen.show_failure(ledger.failure)
-        return SERVER_FAILED
+        return _tell_failure(folder, manifest, by_server(ledger.failure), ledger, asked, screen, SERVER_FAILED)
     if ending is Ending.MODEL_FAILED:
-        screen.say_model_failed(list(run.model_faults.values()), run.model_refusal)
-        return CANNOT
+        failed = by_model(list(run.model_faults.values()), run.model_refusal)
+        return _tell_failure(folder, manifest, failed, ledger, asked, screen, CANNOT)
     report = _finish(folder, manifest, run, ledger)
     screen.show_result(report)
     write_reports(folder, report, asked.language)
     screen.say_reports(folder)
     return DONE
+
+
+def _tell_failure(
+    folder: Path,
+    manifest: dict[str, Any],
+    failed: FailedRun,
+    ledger: FileLedger,
+    asked: Bench,
+    screen: Screen,
+    code: int,
+) -> int:
+    screen.show_failure(failed)
+    write_failure(folder, manifest, failed, ledger.stages, asked.language)
+    screen.say_reports(folder)
+    return code
 
 
 async def _until_the_end(run: FileRun, ledger: FileLedger, control: Control, asked: Bench, screen: Screen) -> Ending:

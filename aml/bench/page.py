@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from html import escape
 
 from aml.bench.report import Figure, Report, Section, facts_of, figures_of, sections_of
 from aml.figures import count_text
 from aml.speech import gettext as _
 
-__all__ = ["as_html"]
+__all__ = ["as_html", "facts_table", "page"]
 
 WIDTH, HEIGHT = 240, 12
 
@@ -45,21 +46,32 @@ svg { display: block; width: 100%; height: 0.75rem; }
 def as_html(report: Report, language: str) -> str:
     """Return the page in the language that is spoken; `language` is en or zh."""
     overall = sections_of(report)[0].figures[0]
-    title = escape(report.title(language))
+    head = (
+        f"<p>{escape(str(report.manifest['server']['add']).removesuffix('/add'))}</p>\n"
+        f"<p><strong>{overall.text}</strong> {escape(overall.title)}, n = {count_text(overall.n)}</p>"
+    )
     parts = [
+        *(_section(section) for section in sections_of(report)),
+        facts_table(_("What came back"), figures_of(report)),
+        facts_table(_("This run"), facts_of(report)),
+    ]
+    return page(report.title(language), language, head, parts)
+
+
+def page(title: str, language: str, head: str, parts: Sequence[str]) -> str:
+    """A whole page; `head` goes below its title, `head` and `parts` are HTML already."""
+    title = escape(title)
+    lines = [
         "<!doctype html>",
         f'<html lang="{"zh-Hans" if language == "zh" else "en"}"><head><meta charset="utf-8">',
         '<meta name="viewport" content="width=device-width, initial-scale=1">',
         f"<title>{title}</title><style>{STYLE}</style></head><body>",
         f"<header><h1>{title}</h1>",
-        f"<p>{escape(str(report.manifest['server']['add']).removesuffix('/add'))}</p>",
-        f"<p><strong>{overall.text}</strong> {escape(overall.title)}, n = {count_text(overall.n)}</p></header><main>",
-        *(_section(section) for section in sections_of(report)),
-        _facts(_("What came back"), figures_of(report)),
-        _facts(_("This run"), facts_of(report)),
+        f"{head}</header><main>",
+        *parts,
         "</main></body></html>",
     ]
-    return "\n".join(parts) + "\n"
+    return "\n".join(lines) + "\n"
 
 
 def _section(section: Section) -> str:
@@ -91,6 +103,6 @@ def _bar(share: float) -> str:
     )
 
 
-def _facts(title: str, rows: list[tuple[str, str]]) -> str:
+def facts_table(title: str, rows: list[tuple[str, str]]) -> str:
     cells = "\n".join(f'<tr><th scope="row">{escape(n)}</th><td>{escape(v)}</td></tr>' for n, v in rows)
     return f"<section><h2>{escape(title)}</h2><table><tbody>\n{cells}\n</tbody></table></section>"

@@ -16,7 +16,17 @@ from benchmarks.datasets.registry import DATASETS
 from evaluation.pipeline.files.folder import RESULT, write_whole
 from evaluation.pipeline.files.journal import Damaged
 
-__all__ = ["Figure", "Report", "Section", "facts_of", "figures_of", "read_report", "sections_of", "write_reports"]
+__all__ = [
+    "Figure",
+    "Report",
+    "Section",
+    "facts_of",
+    "figures_of",
+    "markdown_text",
+    "read_report",
+    "sections_of",
+    "write_reports",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,7 +149,7 @@ def as_json(report: Report, language: str) -> str:
 
 def as_markdown(report: Report, language: str) -> str:
     """The report as tables."""
-    lines = [f"# {_escaped(report.title(language))}", ""]
+    lines = [f"# {markdown_text(report.title(language))}", ""]
     for section in sections_of(report):
         lines += [f"## {section.title}", ""]
         has_n = any(figure.n is not None for figure in section.figures)
@@ -147,11 +157,11 @@ def as_markdown(report: Report, language: str) -> str:
         lines += ["|---|---:|" + ("---:|" if has_n else "")]
         for figure in section.figures:
             n = f" {count_text(figure.n)} |" if has_n else ""
-            lines.append(f"| {_escaped(figure.title)} | {figure.text} |{n}")
+            lines.append(f"| {markdown_text(figure.title)} | {figure.text} |{n}")
         lines.append("")
     for title, rows in ((_("What came back"), figures_of(report)), (_("This run"), facts_of(report))):
         lines += [f"## {title}", "", f"| | {_('Value')} |", "|---|---|"]
-        lines += [f"| {name} | {_escaped(value)} |" for name, value in rows]
+        lines += [f"| {name} | {markdown_text(value)} |" for name, value in rows]
         lines.append("")
     return "\n".join(lines)
 
@@ -177,5 +187,6 @@ def _model(part: Mapping[str, Any]) -> str:
     return f"{part['model']} ({host})" if host else str(part["model"])
 
 
-def _escaped(text: str) -> str:
+def markdown_text(text: str) -> str:
+    """Text in which nothing is mark-up."""
     return "".join(f"\\{char}" if char in "\\`*_[]<>|#" else char for char in text)

@@ -23,27 +23,17 @@ from rich.progress import (
 from rich.table import Table
 from rich.text import Text
 
+from aml.bench.failed import STAGES, FailedRun
 from aml.bench.report import Report, facts_of, figures_of, sections_of
 from aml.figures import count_text
 from aml.speech import gettext as _
-from benchmarks.judging.faults import ModelFault
-from contract.reasons import reason_text
-from contract.words import gettext_noop
-from evaluation.pipeline.files.records import ReceiptLine
 from evaluation.pipeline.files.stages import StageCount, Stages
 from evaluation.pipeline.files.suite import FileSuite
-from evaluation.pipeline.ports import Fault, ItemOutcome
 
 __all__ = ["Screen"]
 
 NAMES = 40
 """Columns for the names of figures."""
-TITLES = {
-    "ingestion": gettext_noop("ingestion"),
-    "retrieval": gettext_noop("retrieval"),
-    "answering": gettext_noop("answering"),
-    "scoring": gettext_noop("scoring"),
-}
 
 
 class Screen:
@@ -102,34 +92,16 @@ class Screen:
         self.console.print()
         self.console.print(_("Reports: %(html)s, report.md, report.json") % {"html": folder / "report.html"})
 
-    def show_failure(self, line: ReceiptLine) -> None:
-        """Say which call ended the run, what was expected, what came, and what to do."""
-        text, receipt = reason_text(line.code), line.receipt
-        place = f" ({line.where})" if line.where else ""
-        status = f"HTTP {receipt.http_status}" if receipt.http_status else ""
+    def show_failure(self, failed: FailedRun) -> None:
+        """Say what ended the run, what to do, and how to go on."""
         say = self._errors.print
-        say(Text.assemble((_("The memory server ended the run: "), "bold red"), (line.code, "bold red")))
-        for name, value in (
-            (_("call"), f"{receipt.kind} {receipt.request_id or line.user_id}, {status}".strip(", ")),
-            (_("attempts"), count_text(line.state.attempts)),
-            (_("what was expected"), _(text.expected)),
-            (_("what came"), f"{line.got}{place}" if line.got else status),
-            (_("what to do"), _(text.advice)),
-        ):
-            if value:
-                say(Text.assemble((f"  {name}: ", "dim"), value))
-        say(_("On the board this would have ended the run. Mend the server; the same command then goes on from here."))
+        say(Text.assemble((failed.title, "bold red"), (", ".join(failed.codes), "bold red")))
+        for name, value in failed.facts:
+            say(Text.assemble((f"  {name}: ", "dim"), value))
+        say(Text(failed.go_on))
 
     def say_stopped(self, folder: Path) -> None:
         self._errors.print(_("Interrupted. The same command goes on from %(folder)s.") % {"folder": folder})
-
-    def say_model_failed(self, outcomes: Sequence[ItemOutcome], refusal: ModelFault | None) -> None:
-        """Say that it was a model of one's own that did not do its part."""
-        codes = sorted({outcome.result.code for outcome in outcomes if isinstance(outcome.result, Fault)})
-        message = _("The model failed on %(count)d questions (%(codes)s). The same command tries them again.")
-        self._errors.print(Text(message % {"count": len(outcomes), "codes": ", ".join(codes)}, "yellow"))
-        if refusal is not None:
-            self._errors.print(Text(_(refusal.message) % refusal.values))
 
     def say_cannot(self, message: str) -> None:
         self._errors.print(Text(message, "red"))
@@ -149,7 +121,7 @@ class _Bars(Progress):
             *columns, console=console, transient=True, refresh_per_second=5, disable=not console.is_terminal
         )
         for count in stages.all():
-            self._bars[count.stage] = self.add_task(_(TITLES[count.stage]), total=count.total, stage=count.stage)
+            self._bars[count.stage] = self.add_task(_(STAGES[count.stage]), total=count.total, stage=count.stage)
 
     def get_renderables(self) -> Iterator[Table]:
         for stage, bar in self._bars.items():
@@ -187,4 +159,4 @@ def _pace(count: StageCount, now: float) -> str:
 def _stage_line(count: StageCount) -> Text:
     mark = ("✓ ", "green") if count.is_done else ("… ", "yellow")
     retries = f" · {_('retries: %(count)s') % {'count': count_text(count.retries)}}" if count.retries else ""
-    return Text.assemble(mark, _(TITLES[count.stage]), f" {count.done:,}/{count.total:,}", (retries, "dim"))
+    return Text.assemble(mark, _(STAGES[count.stage]), f" {count.done:,}/{count.total:,}", (retries, "dim"))
