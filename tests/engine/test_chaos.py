@@ -1,6 +1,7 @@
 """Kill -9 of any process, again and again, while the memory server stumbles as well: nothing is lost or doubled.
 
-`CHAOS_SECONDS` says for how long (60), `CHAOS_SEED` which kills and which faults (7).
+Jobs share the workers all the while: whenever one ends, another is submitted. `CHAOS_SECONDS` says for how long (60),
+`CHAOS_SEED` which kills and which faults (7).
 """
 
 import json
@@ -17,7 +18,8 @@ import pytest
 from evaluation.models import Answer, Event, Item, Job, Judgement, Receipt, Release, Result, Retrieval, StageProgress
 from evaluation.tasks import wake
 from tests.engine.stumbling import StumblingMemory, stumbling_memory
-from tests.engine.suite import make_job, make_version, open_test_release, write_bundle
+from tests.engine.suite import make_job, make_version, open_test_release
+from tests.engine.talks import write_bundle
 from tests.engine.test_run import run_to_end
 from tests.engine.workers import Worker, is_active
 
@@ -26,7 +28,10 @@ SEED = int(os.environ.get("CHAOS_SEED", "7"))
 TIMING = {"AML_LEASE_S": "4", "AML_HEARTBEAT_S": "1", "AML_REAPER_S": "2", "AML_SLICE_S": "6"}
 LEAST_KILLS = 10
 LANES = 4
-SCOPES, SESSIONS, QUESTIONS = 4, 3, 240
+IN_FLIGHT = 3
+"""One more than there are workers, so that a job always waits for its turn."""
+
+SCOPES, SESSIONS, QUESTIONS = 4, 3, 80
 KINDS = ("supervisor", "cluster", "sentinel", "pusher", "monitor", "idle worker", "busy worker")
 
 pytestmark = [pytest.mark.chaos, pytest.mark.timeout(CHAOS_SECONDS * 3 + 240)]
@@ -39,29 +44,47 @@ class Chaos:
         self._worker = worker
         self._random = random.Random(SEED)
         self._next: list[str] = []
+        self._due: float | None = None
         self.kills: Counter[str] = Counter()
-        self.begins()
-
-    def begins(self) -> None:
-        """Count the kills of one job from here."""
-        self.kills_of_job = 0
-        self._due = time.monotonic() + self._random.uniform(1, 3)
 
     def tick(self) -> None:
-        """Kill something when its time has come and a cluster is up whole."""
-        if self._worker.process.poll() is not None:
-            self._worker.start()  # what systemd does
-        if time.monotonic() < self._due or not (kinds := self._worker.kinds()):
+        """Kill something a while after a cluster has come up whole, so that what it killed was at work."""
+        if not (kinds := self._worker.kinds()):
+            self._due = None
             return
+        self._due = self._due or time.monotonic() + self._random.uniform(1, 4)
         self._next = self._next or self._random.sample(KINDS, len(KINDS))
         kind = next((kind for kind in self._next if kinds[kind]), "")
-        if not kind:
+        if time.monotonic() < self._due or not kind:
             return
         os.kill(self._random.choice(kinds[kind]), signal.SIGKILL)
         self._next.remove(kind)
         self.kills[kind] += 1
-        self.kills_of_job += 1
-        self._due = time.monotonic() + self._random.uniform(1, 4)
+        self._due = None
+
+
+class Traffic:
+    """The jobs in flight: topped up while there is chaos, each held to everything when it ends."""
+
+    def __init__(self, release: Release, memory: StumblingMemory, chaos: Chaos, digest: str) -> None:
+        self._release, self._memory, self._chaos, self._digest = release, memory, chaos, digest
+        self._kills_before: dict[Job, int] = {}
+        self.ended = self.repeated = 0
+
+    def top_up(self) -> None:
+        """Submit jobs, each of a team of its own, until enough are in flight."""
+        while len(self._kills_before) < IN_FLIGHT:
+            job = make_job(self._release, make_version(self._memory.url), lanes=LANES)
+            self._kills_before[job] = self._chaos.kills.total()
+            wake(job.pk)
+
+    def look(self) -> bool:
+        """Check the jobs that have ended; whether any are left."""
+        for job in [job for job in self._kills_before if not is_active(job)]:
+            kills = self._chaos.kills.total() - self._kills_before.pop(job)
+            self.repeated += check(job, self._memory, self._digest, kills)
+            self.ended += 1
+        return bool(self._kills_before)
 
 
 @pytest.fixture
@@ -88,29 +111,28 @@ def worker(transactional_db: None, memory: StumblingMemory, tmp_path: Path) -> I
 def test_nothing_is_lost_or_doubled_whatever_is_killed(
     worker: Worker, release: Release, memory: StumblingMemory, capsys: pytest.CaptureFixture
 ) -> None:
-    version = make_version(memory.url)
-    undisturbed = Result.objects.get(job=run_to_end(make_job(release, version, lanes=64)))
-    chaos, began, jobs, repeated = Chaos(worker), time.monotonic(), 0, 0
-    while time.monotonic() - began < CHAOS_SECONDS or chaos.kills.total() < LEAST_KILLS:
-        chaos.begins()
-        job = make_job(release, make_version(memory.url), lanes=LANES)
-        wake(job.pk)
-        while is_active(job):
-            if time.monotonic() - began < CHAOS_SECONDS or chaos.kills.total() < LEAST_KILLS:
-                chaos.tick()
-            elif worker.process.poll() is not None:
-                worker.start()
-            assert time.monotonic() - began < CHAOS_SECONDS * 3 + 180, worker.log.read_text()[-4000:]
-            time.sleep(0.2)
-        jobs += 1
-        repeated += check(job, memory, undisturbed.digest, chaos.kills_of_job)
+    digest = Result.objects.get(job=run_to_end(make_job(release, make_version(memory.url), lanes=64))).digest
+    chaos, began = Chaos(worker), time.monotonic()
+    traffic = Traffic(release, memory, chaos, digest)
+    goes_on = True
+    while traffic.look() or goes_on:
+        if worker.process.poll() is not None:
+            worker.start()  # what systemd does
+        goes_on = time.monotonic() - began < CHAOS_SECONDS or chaos.kills.total() < LEAST_KILLS
+        if goes_on:
+            traffic.top_up()
+            chaos.tick()
+        assert time.monotonic() - began < CHAOS_SECONDS * 3 + 180, worker.log.read_text()[-4000:]
+        time.sleep(0.2)
 
     with capsys.disabled():
         kills = ", ".join(f"{times} {kind}" for kind, times in sorted(chaos.kills.items()))
         fates = ", ".join(f"{times} {fate}" for fate, times in sorted(memory.fates.items()))
-        print(f"\nchaos, seed {SEED}, {time.monotonic() - began:.0f} s: {jobs} jobs of {QUESTIONS} questions")
-        print(f"  {chaos.kills.total()} kills: {kills}; {repeated} calls repeated; digest {undisturbed.digest[:16]}")
+        print(f"\nchaos, seed {SEED}, {time.monotonic() - began:.0f} s, {IN_FLIGHT} jobs in flight")
+        print(f"  {traffic.ended} jobs of {QUESTIONS} questions ended, none lost, none double; digest {digest[:16]}")
+        print(f"  {chaos.kills.total()} kills: {kills}; {traffic.repeated} calls repeated")
         print(f"  the server: {fates}")
+    assert traffic.ended >= IN_FLIGHT
     assert chaos.kills.total() >= LEAST_KILLS
     assert set(chaos.kills) == set(KINDS)
 
