@@ -10,9 +10,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from asgiref.sync import sync_to_async
 from django.db import transaction
 
 from benchmarks.judging.faults import ModelFault
+from benchmarks.judging.rules import RuleJudge
 from benchmarks.judging.verdict import Judge
 from evaluation.database_thread import DatabaseThread
 from evaluation.evidence.reading import Record, read_run
@@ -22,9 +24,11 @@ from evaluation.models import BudgetScore, Item, Job
 from evaluation.pipeline.analysis.curve import curve_facts, sample_keys
 from evaluation.pipeline.analysis.facts import DEPTHS
 from evaluation.pipeline.answering.model import Answerer
+from evaluation.pipeline.answering.offline import OfflineAnswerer
 from evaluation.pipeline.control import Control
+from evaluation.suites import JobSuite
 
-__all__ = ["BudgetCurve", "budget_curve_of", "score_at"]
+__all__ = ["BudgetCurve", "budget_curve_of", "curve_again", "score_at"]
 
 TRIES = 3
 """So often in a row a model may fail on a question; then the curve is given up."""
@@ -80,6 +84,21 @@ def budget_curve_of(job: Job, missing: str = "") -> dict[str, Any]:
     return curve_facts(scores, seed=job.baseline_digest, missing=missing)
 
 
+async def curve_again(job: Job) -> dict[str, Any]:
+    """The curve from the evidence: answered again where no model is asked, else from the scores that were kept."""
+    baseline = job.release.baseline
+    if baseline["answer"]["backend"] != "offline" or baseline["judge"]["backend"] != "rules":
+        return await sync_to_async(budget_curve_of)(job)
+    suite = await sync_to_async(JobSuite)(job)
+    answerer, metrics = OfflineAnswerer(), {part.bundle.name: part.metric for part in suite.parts}
+    scores: dict[int, list[float]] = defaultdict(list)
+    for _, score, record in await sync_to_async(_sampled)(job):
+        for depth in DEPTHS:
+            judge = RuleJudge(metrics[record.dataset])
+            scores[depth].append(await score_at(depth, record, score, answerer, judge))
+    return curve_facts(scores, seed=job.baseline_digest)
+
+
 async def score_at(depth: int, record: Record, score: float, answerer: Answerer, judge: Judge) -> float:
     """Return the score, 0 to 1, with the first `depth` memories, `score` with all of them. Raises ModelFault."""
     memories = record.memories or ()
@@ -108,14 +127,21 @@ async def _patiently(depth: int, one: _Due, answerer: Answerer, judge: Judge) ->
     raise AssertionError("the last try returns or raises")
 
 
-def _waiting(job: Job) -> dict[tuple[str, int], tuple[int, float, tuple[int, ...]]]:
-    """The sampled questions with a depth that has no score: primary key, score and those depths."""
+def _sampled(job: Job) -> list[tuple[int, float, Record]]:
+    """The sample's items with their scores and evidence."""
+    found = _waiting(job, again=True)
+    return [(*found[key][:2], record) for key, record in _records(job) if key in found]
+
+
+def _waiting(job: Job, *, again: bool = False) -> dict[tuple[str, int], tuple[int, float, tuple[int, ...]]]:
+    """The sampled questions with a depth that has no score, or all: primary key, score and those depths."""
     fields = ("question_key", "step", "category")
     sample = sample_keys(
         Item.objects.filter(job=job).order_by().values_list(*fields).iterator(), seed=job.baseline_digest
     )
     kept: dict[int, set[int]] = defaultdict(set)
-    for item, memories in BudgetScore.objects.filter(item__job=job).values_list("item_id", "memories"):
+    rows_kept = BudgetScore.objects.none() if again else BudgetScore.objects.filter(item__job=job)
+    for item, memories in rows_kept.values_list("item_id", "memories"):
         kept[item].add(memories)
     rows = Item.objects.filter(job=job).order_by().values_list("pk", "question_key", "step", "score")
     waiting = {}

@@ -9,6 +9,8 @@ from typing import Any
 
 from benchmarks.judging.registry import JUDGES
 from benchmarks.judging.rules import RuleJudge
+from evaluation.analysing import analyse_run
+from evaluation.budgetcurve import curve_again
 from evaluation.evidence.reading import Record, check_chain, read_run
 from evaluation.evidence.rescoring import answered, in_batches, metrics_of
 from evaluation.itemledger import storable
@@ -64,9 +66,27 @@ def replay_run(job: Job) -> Replay:
     replay.kept_sha256, replay.again_sha256 = sha256(kept).hexdigest(), sha256(again).hexdigest()
     if kept != again:
         _name_parts(json.loads(kept), json.loads(again), replay)
+    _replay_analysis(job, result, replay)
     if replay.questions != Item.objects.filter(job=job).count():
         replay.differ(f"the evidence holds {replay.questions} questions, the run has another number")
     return replay
+
+
+def _replay_analysis(job: Job, result: Result, replay: Replay) -> None:
+    """Analyse the run again where its result holds an analysis; earlier ones have none."""
+    if not result.attribution:
+        return
+    again = analyse_run(job)
+    curve = asyncio.run(curve_again(job)) if result.budget_curve.get("points") else result.budget_curve
+    parts = (
+        ("recall", result.recall, again.recall),
+        ("attribution", result.attribution, again.attribution),
+        ("efficiency", result.efficiency, result.efficiency | again.efficiency),
+        ("budget_curve", result.budget_curve, curve),
+    )
+    for name, kept, made in parts:
+        if kept != made:
+            replay.differ(f"result, {name}: was {kept}, is {made}")
 
 
 def _replay_batch(job: Job, records: Sequence[Record], replay: Replay) -> list[ScoredItem]:
