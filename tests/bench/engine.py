@@ -15,12 +15,10 @@ ask for 1,280. Not measured on an idle machine.
 from __future__ import annotations
 
 import asyncio
-import base64
 import cProfile
 import json
 import os
 import pstats
-import secrets
 import subprocess
 import sys
 import tempfile
@@ -33,6 +31,7 @@ from typing import Any
 from tests.bench.calls import BODY, Call, bare_clients
 from tests.bench.figures import Figure
 from tests.bench.latency import running_latency
+from tests.bench.real import environment
 
 __all__ = ["engine_figures"]
 
@@ -61,7 +60,7 @@ def engine_figures() -> Iterator[Figure]:
     for latency_s, lanes, calls, aim in SETTINGS:
         with running_latency(latency_s) as port:
             reached = {name: _bare(client, port, lanes, calls) for name, client in _clients().items()}
-            reached["engine"] = _engine(port, latency_s, lanes, calls)
+            reached["engine"], added_ms = _engine(port, latency_s, lanes, calls)
             reached["streams"] = max(reached["streams"], _bare(bare_streams, port, lanes, calls))
         efficiency = {name: rate * latency_s / lanes for name, rate in reached.items()}
         best = max(value for name, value in efficiency.items() if name != "engine")
@@ -69,6 +68,8 @@ def engine_figures() -> Iterator[Figure]:
         name = f"efficiency_{latency_s * 1000:.0f}_ms_{lanes}_lanes"
         yield Figure(f"{name}_to_best_bare_client", efficiency["engine"] / best, "×", TO_BEST, "hard", True)
         yield Figure(name, efficiency["engine"], "", aim, "aim", True)
+        if (latency_s, lanes) == SETTINGS[0][:2]:
+            yield Figure("added_latency_p95_64_lanes", added_ms, "ms", 5.0, "aim")
 
 
 def _clients() -> dict[str, Callable[[int], Any]]:
@@ -93,34 +94,20 @@ def _bare(client: Callable[[int], Any], port: int, lanes: int, calls: int) -> fl
     return asyncio.run(run())
 
 
-def _engine(port: int, latency_s: float, lanes: int, calls: int) -> float:
-    """Return calls a second of the engine, in a process and on a database of its own."""
+def _engine(port: int, latency_s: float, lanes: int, calls: int) -> tuple[float, float]:
+    """Return calls a second of the engine, in a process and on a database of its own, and the 95th percentile of the
+    milliseconds that a call's measured time is above the server's."""
     with tempfile.TemporaryDirectory() as folder:
-        env = {name: value for name, value in os.environ.items() if not name.startswith(("AML_", "DATABASE_URL"))}
-        env |= _settings(folder, port)
+        target = {"AML_ALLOWED_PRIVATE_TARGETS": f"127.0.0.1:{port}", "AML_ALLOW_PRIVATE_IN_PRODUCTION": "on"}
+        env = environment(Path(folder), **target)
         program = [sys.executable, "-m", "tests.bench.engine", *map(str, (port, latency_s, lanes, calls))]
         done = subprocess.run(program, env=env, stdout=subprocess.PIPE, text=True, check=True, timeout=300)
-    return float(json.loads(done.stdout.splitlines()[-1])["rate"])
+    measured = json.loads(done.stdout.splitlines()[-1])
+    return float(measured["rate"]), float(measured["p95_ms"]) - latency_s * 1000
 
 
-def _settings(folder: str, port: int) -> dict[str, str]:
-    """Settings of real use: with DEBUG on, Django keeps and quotes every statement."""
-    return {
-        "DJANGO_SETTINGS_MODULE": "aml.settings",
-        "DEBUG": "off",
-        "SECRET_KEY": secrets.token_urlsafe(48),
-        "ALLOWED_HOSTS": "127.0.0.1",
-        "AML_SITE_URL": "http://127.0.0.1",
-        "AML_KEY_PEPPER": secrets.token_urlsafe(32),
-        "AML_SECRETS_KEYS": "bench:" + base64.b64encode(secrets.token_bytes(32)).decode(),
-        "AML_VAR_DIR": folder,
-        "AML_ALLOWED_PRIVATE_TARGETS": f"127.0.0.1:{port}",
-        "AML_ALLOW_PRIVATE_IN_PRODUCTION": "on",
-    }
-
-
-def _measure(port: int, lanes: int, calls: int) -> float:
-    """Collect a job of `calls` Searches, and return how many a second its receipts came at."""
+def _measure(port: int, lanes: int, calls: int) -> dict[str, float]:
+    """Collect a job of `calls` Searches; return how many a second its receipts came at, and their times' p95 in ms."""
     import django
 
     django.setup()
@@ -132,7 +119,8 @@ def _measure(port: int, lanes: int, calls: int) -> float:
     from evaluation.lease import acquire, heartbeat
     from evaluation.models import Receipt
     from evaluation.pipeline.control import Control
-    from tests.engine.suite import make_job, make_version, open_test_release, write_bundle
+    from tests.engine.suite import make_job, make_version, open_test_release
+    from tests.engine.talks import write_bundle
 
     folder = write_bundle(Path(settings.VAR_DIR) / "bundle", scopes=1, sessions=1, questions=calls)
     job = make_job(open_test_release(folder), make_version(f"http://127.0.0.1:{port}"), lanes=lanes)
@@ -145,10 +133,11 @@ def _measure(port: int, lanes: int, calls: int) -> float:
         collecting._progress = slices.Progress(job.pk)
         with slices.DatabaseThread() as collecting._thread:
             _profiled(lambda: asyncio.run(collecting._collect()))
-    times = list(Receipt.objects.filter(job=job, kind="search").values_list("started_at", "ended_at"))
-    assert len(times) == calls
-    wall = max(ended for _, ended in times) - min(started for started, _ in times)
-    return calls / wall.total_seconds()
+    rows = Receipt.objects.filter(job=job, kind="search").values_list("started_at", "ended_at", "latency_ms")
+    started, ended, latencies = zip(*rows, strict=True)
+    assert len(latencies) == calls
+    wall_s = (max(ended) - min(started)).total_seconds()
+    return {"rate": calls / wall_s, "p95_ms": sorted(latencies)[int(calls * 0.95)]}
 
 
 def _profiled(work: Callable[[], object]) -> None:
@@ -161,4 +150,4 @@ def _profiled(work: Callable[[], object]) -> None:
 
 
 if __name__ == "__main__":
-    print(json.dumps({"rate": _measure(int(sys.argv[1]), int(sys.argv[3]), int(sys.argv[4]))}))
+    print(json.dumps(_measure(int(sys.argv[1]), int(sys.argv[3]), int(sys.argv[4]))))

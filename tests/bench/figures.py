@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-__all__ = ["Figure", "missed", "table", "write"]
+__all__ = ["Figure", "markdown", "missed", "table", "write"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +59,16 @@ def table(figures: Sequence[Figure]) -> str:
         value = f"{figure.value:10.2f} {figure.unit:<6}"
         lines.append(f"{figure.name:<{width}} {value} {figure.kind:<4} {figure.goal:<8} {verdict}")
     return "\n".join(lines)
+
+
+def markdown(figures: Sequence[Figure]) -> str:
+    """Return the figures as a table in Markdown, for the README."""
+    rows = [
+        f"| {figure.name.replace('_', ' ')} | {figure.value:,.2f} {figure.unit} | {figure.goal} {figure.unit} "
+        f"| {figure.kind} | {'met' if figure.met else 'missed'} |"
+        for figure in figures
+    ]
+    return "\n".join(["| figure | measured | goal | kind | |", "|---|---|---|---|---|", *rows])
 
 
 def write(figures: Sequence[Figure], path: Path) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from contract.answers import read_search
 from contract.verdicts import Verdict
-from tests.bench.figures import Figure, missed, table, write
+from tests.bench.figures import Figure, markdown, missed, table, write
 from tests.bench.samples import HEADERS, SEARCH, pictures_answer, text_answer
 
 FAST = Figure("fast", 0.5, "×", 1.0, "hard")
@@ -38,3 +38,9 @@ def test_the_answers_that_are_measured_are_good_ones() -> None:
     for body, track in ((text_answer(), "textual"), (pictures_answer(2, 1000), "multimodal")):
         outcome = read_search(200, HEADERS, body, request=SEARCH, track=track)  # type: ignore[arg-type]
         assert (outcome.verdict, outcome.flags) == (Verdict.OK, ())
+
+
+def test_the_figures_are_a_table_in_markdown_too() -> None:
+    lines = markdown([SLOW, BROAD]).splitlines()
+    assert len(lines) == 4
+    assert lines[2] == "| slow | 1.50 × | ≤ 1 × | hard | missed |"

@@ -15,7 +15,8 @@ from contract.auth import AuthScheme
 from contract.reference import MemoryStore, create_app
 from evaluation.models import Job, Release
 from tests.contract.peers import running
-from tests.engine.suite import SECRET, make_job, make_version, open_test_release, write_bundle
+from tests.engine.suite import SECRET, make_job, make_version, open_test_release
+from tests.engine.talks import write_bundle
 
 Fault = Callable[[str, dict[str, Any], int], tuple[int, bytes] | None]
 """Given the path, the request and how often these very bytes came, a status and a body instead of the real answer."""

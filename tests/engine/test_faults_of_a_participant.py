@@ -13,7 +13,8 @@ from evaluation.models import Event, Item, Job, PublicationReview, QuotaEntry, R
 from evaluation.selectors import failure_of
 from submissions.models import Version
 from tests.engine.conftest import Memory, running_memory
-from tests.engine.suite import make_job, make_version, open_test_release, write_bundle
+from tests.engine.suite import make_job, make_version, open_test_release
+from tests.engine.talks import write_bundle
 from tests.engine.test_run import QUESTIONS, run_to_end
 
 

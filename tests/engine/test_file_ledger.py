@@ -30,7 +30,7 @@ from evaluation.pipeline.files.suite import FileSuite
 from evaluation.pipeline.items import ModelRetry
 from tests.contract.peers import running
 from tests.engine.conftest import Memory
-from tests.engine.suite import write_bundle
+from tests.engine.talks import write_bundle
 
 ADDS, QUESTIONS = 9, 30
 RUN = "0123456789abcdef"

@@ -11,7 +11,8 @@ from evaluation.models import Answer, Item, Job, Judgement, QuotaEntry, Result, 
 from evaluation.pipeline.items import MODEL_LANES, ModelRetry
 from evaluation.slices import work_on
 from tests.engine.conftest import Memory
-from tests.engine.suite import make_job, make_version, open_test_release, write_bundle
+from tests.engine.suite import make_job, make_version, open_test_release
+from tests.engine.talks import write_bundle
 from tests.engine.test_run import QUESTIONS
 from tests.loopback_model import MODEL_NAME, LoopbackModel, loopback_model
 

@@ -8,7 +8,8 @@ import pytest
 from evaluation.models import Answer, Event, Item, Job, Judgement, Receipt, Release, Result, Retrieval, StageProgress
 from evaluation.slices import SliceEnd, work_on
 from tests.engine.conftest import Memory, running_memory
-from tests.engine.suite import make_job, make_version, open_test_release, write_bundle
+from tests.engine.suite import make_job, make_version, open_test_release
+from tests.engine.talks import write_bundle
 
 QUESTIONS = 30
 ADDS = 9

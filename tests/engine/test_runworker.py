@@ -11,7 +11,8 @@ import pytest
 from evaluation.models import Item, Job, Result, Retrieval
 from evaluation.tasks import wake
 from tests.engine.conftest import Memory
-from tests.engine.suite import make_job, make_version, open_test_release, write_bundle
+from tests.engine.suite import make_job, make_version, open_test_release
+from tests.engine.talks import write_bundle
 from tests.engine.workers import Worker, is_active
 
 pytestmark = pytest.mark.timeout(300)

@@ -36,7 +36,8 @@ from evaluation.tasks import reap
 from submissions.models import LeaderboardKey, Version
 from submissions.refusals import Refusal
 from tests.engine import world as worlds
-from tests.engine.suite import make_key, make_version, open_test_release, write_bundle
+from tests.engine.suite import make_key, make_version, open_test_release
+from tests.engine.talks import write_bundle
 from tests.engine.world import ACTIONS, World
 
 EXAMPLES = int(os.environ.get("STATES_EXAMPLES", "20"))

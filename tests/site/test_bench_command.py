@@ -29,7 +29,8 @@ from contract.reference import MemoryStore, create_app
 from evaluation.models import Job, Result
 from tests.contract.peers import running
 from tests.engine.conftest import Memory
-from tests.engine.suite import SECRET, make_job, make_version, open_test_release, write_bundle
+from tests.engine.suite import SECRET, make_job, make_version, open_test_release
+from tests.engine.talks import write_bundle
 from tests.engine.test_run import run_to_end
 from tests.loopback_model import MODEL_NAME, loopback_model
 
