@@ -10,7 +10,7 @@ from django.test import Client
 from django.urls import reverse
 
 from benchmarks.datasets.model import Question
-from benchmarks.judging.chat import ChatMessage, ChatReply
+from benchmarks.judging.chat import ChatMessage, ChatReply, ChatSettings
 from contract.memories import Memory
 from evaluation.pipeline.answering.chat import ChatAnswerer
 from evaluation.pipeline.baseline import TOKEN_BUDGET
@@ -24,7 +24,9 @@ class Listening:
     def __init__(self) -> None:
         self.heard = ""
 
-    async def complete(self, messages: Sequence[ChatMessage], *, schema: Mapping[str, Any]) -> ChatReply:
+    async def complete(
+        self, messages: Sequence[ChatMessage], *, schema: Mapping[str, Any], settings: ChatSettings | None
+    ) -> ChatReply:
         self.heard = messages[-1].content
         return ChatReply('{"answer": "then"}', "m", 1, 1, 1.0, "0" * 64)
 

@@ -32,8 +32,9 @@ def run(code: str, **options: Any) -> "subprocess.Popen[str]":
 @pytest.mark.parametrize("name", ["SIGKILL", "SIGTERM", "SIGINT", "SIGHUP"])
 def test_programs_end_with_their_starter_however_that_ends(name: str) -> None:
     starter = run("""
-        import time
+        import signal, time
         from aml.processes import Fleet, python
+        signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background job begins with it ignored
         with Fleet() as fleet:
             for number in range(2):
                 # it keeps our pipe open as long as it lives
