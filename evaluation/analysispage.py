@@ -7,9 +7,9 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _  # translates messages from data
 from django.utils.translation import ngettext
 
+from evaluation.charts.bars import Bar, bar_chart
 from evaluation.models import Result
 from evaluation.pipeline.analysis.facts import CAUSES
-from leaderboard.charts.bars import Bar, bar_chart
 
 __all__ = ["AnalysisChart", "charts_of"]
 

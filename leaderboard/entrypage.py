@@ -7,7 +7,7 @@ from typing import Any
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
-from leaderboard.charts.bars import Bar, bar_chart
+from evaluation.charts.bars import Bar, bar_chart
 from leaderboard.models import Entry, Snapshot
 from leaderboard.selectors import latest_snapshot
 from leaderboard.titles import (
