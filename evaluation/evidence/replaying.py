@@ -13,6 +13,7 @@ from evaluation.analysing import analyse_run
 from evaluation.budgetcurve import curve_again
 from evaluation.evidence.reading import Record, check_chain, read_run
 from evaluation.evidence.rescoring import answered, in_batches, metrics_of
+from evaluation.faults import PlatformFault
 from evaluation.itemledger import storable
 from evaluation.models import Item, Job, Judgement, Result
 from evaluation.pipeline.aggregate import Aggregate, ScoredItem, aggregate
@@ -76,7 +77,10 @@ def _replay_analysis(job: Job, result: Result, replay: Replay) -> None:
     """Analyse the run again where its result holds an analysis; earlier ones have none."""
     if not result.attribution:
         return
-    again = analyse_run(job)
+    try:
+        again = analyse_run(job)
+    except PlatformFault:
+        return  # what was written stands in the dataset's files alone; without them only the scores can be replayed
     curve = asyncio.run(curve_again(job)) if result.budget_curve.get("points") else result.budget_curve
     parts = (
         ("recall", result.recall, again.recall),

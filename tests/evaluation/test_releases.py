@@ -135,6 +135,9 @@ def test_the_settings_of_a_smoke_test_count_what_it_asks(release: Release) -> No
 
 
 EXCUSED = {
+    "contract/reference/index.py": "what a reference arm searches with, which hashes it with its own code",
+    "contract/reference/tokens.py": "what a reference arm searches with, which hashes it with its own code",
+    "evaluation/columns.py": "shows scores beside each other",
     "benchmarks/catalogue.py": "names for pages",
     "benchmarks/models.py": "rows",
     "evaluation/admission.py": "who may start a run",
