@@ -34,6 +34,8 @@ class Replay:
     differences: list[str] = field(default_factory=list)
     kept_sha256: str = ""
     again_sha256: str = ""
+    left_out: str = ""
+    """What could not be compared, and why, as a sentence; empty where everything was."""
 
     @property
     def is_equal(self) -> bool:
@@ -79,8 +81,12 @@ def _replay_analysis(job: Job, result: Result, replay: Replay) -> None:
         return
     try:
         again = analyse_run(job)
-    except PlatformFault:
-        return  # what was written stands in the dataset's files alone; without them only the scores can be replayed
+    except PlatformFault as fault:
+        if fault.code != "dataset_changed":
+            replay.differ(f"the analysis can't be made again: {fault}")
+        else:  # what was written stands in the dataset's files alone
+            replay.left_out = f"Its analysis was not replayed, for want of the dataset's files: {fault}"
+        return
     curve = asyncio.run(curve_again(job)) if result.budget_curve.get("points") else result.budget_curve
     parts = (
         ("recall", result.recall, again.recall),

@@ -103,11 +103,18 @@ def test_a_replay_gives_the_same_bytes_and_asks_nobody(run: Job, memory: Server,
 
     text = said("replay", str(run.pk))
     assert "30 questions, 30 answers made again." in text
+    assert "Its analysis was not replayed, for want of the dataset's files: " in text
     assert "Byte-equal." in text
     kept, again = (line.split()[-1] for line in text.splitlines() if "SHA-256" in line)
     assert kept == again
     assert everything(run) == before
     assert len(memory.heard) == calls
+
+
+def test_a_replay_with_the_dataset_s_files_leaves_nothing_out(run: Job) -> None:
+    text = said("replay", str(run.pk))
+    assert "not replayed" not in text
+    assert "Byte-equal." in text
 
 
 def tamper_score(run: Job) -> None:

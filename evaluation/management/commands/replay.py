@@ -31,6 +31,8 @@ class Command(BaseCommand):
         self.stdout.write(f"{replay.questions} questions, {replay.answers_again} answers made again.")
         self.stdout.write(f"scores kept      SHA-256 {replay.kept_sha256}")
         self.stdout.write(f"scores replayed  SHA-256 {replay.again_sha256}")
+        if replay.left_out:
+            self.stdout.write(replay.left_out)
         if not replay.is_equal:
             for line in replay.differences:
                 self.stdout.write(line)
